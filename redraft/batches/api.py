@@ -198,7 +198,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
     runner, hint = runner_of(session), "leave workers out to run the batch in this process"
     # Rubrics are part of the settings.
     metrics = [name for name, metric in runner.defaults.own.items() if not isinstance(metric, Rubric)]
-    if objects := [*runner.defaults.objects, *metrics, *([strategy] if is_object(strategy) else ())]:
+    if objects := [*runner.defaults.roles.objects, *metrics, *([strategy] if is_object(strategy) else ())]:
         raise UsageError(
             f"{objects[0]} is an object of this process, and other workers can only be given names", hint=hint
         )

@@ -22,7 +22,7 @@ from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import Estimate, RunPlan, dry_run, total_cost
+from redraft.runs.dry_run import Estimate, RunPlan, plan_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
 from redraft.runs.prepare import prepare_run
@@ -156,7 +156,7 @@ def sampled_plan(
     sizes = (plan.document_tokens, count_words(order.given or "") + 1)
     key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
     if key not in plans:
-        plans[key] = dry_run(prepared, order, prices)
+        plans[key] = plan_run(prepared, order, prices)
     return plans[key], plan.document_tokens / plans[key].source.tokens
 
 

@@ -202,9 +202,16 @@ def _parts(source: str) -> Iterator[_Part]:
             yield _Part(STDIN, "stdin", partial(load, STDIN))
         elif path.suffix.lower() == LINES:
             for name, entry in _lines(path):
-                is_text, priority = "text" in entry, entry.get("priority", 0)
-                place = f"{path}#{name}" if is_text else str(_beside(path, entry))
-                yield _Part(place, name, partial(_document, entry) if is_text else None, priority)
+                priority = entry.get("priority", 0)
+                if "text" in entry:
+                    yield _Part(f"{path}#{name}", name, partial(_document, entry), priority)
+                    continue
+                # A path is relative to the file with the entry, and not outside its folder.
+                file = (path.parent / Path(entry["path"]).expanduser()).absolute()
+                if not paths_allowed.get() and not file.resolve().is_relative_to(path.parent.resolve()):
+                    problem = f"a line names a file outside its folder: {one_line(entry['path'])}"
+                    raise UsageError(problem, place=str(path), fix=("if you trust it, add ", Set("allow_paths")))
+                yield _Part(str(file), name, priority=priority)
         else:
             yield _Part(str(path), path.stem)
 
@@ -277,18 +284,6 @@ def _entry(line: bytes, place: str) -> Mapping[str, Any]:
 def _document(entry: Mapping[str, Any]) -> Document:
     title = entry.get("title") or entry.get("id") or ""
     return prepared(Document.from_text(entry["text"], title=one_line(title)), one_line(entry.get("id") or title))
-
-
-def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
-    """Return the path in an entry, relative to the file with the entry, and not outside its folder."""
-    path = (lines.parent / Path(entry["path"]).expanduser()).absolute()
-    if not paths_allowed.get() and not path.resolve().is_relative_to(lines.parent.resolve()):
-        raise UsageError(
-            f"a line names a file outside its folder: {one_line(entry['path'])}",
-            place=str(lines),
-            fix=("if you trust it, add ", Set("allow_paths")),
-        )
-    return path
 
 
 _OF_TEXT = re.compile(r"#[0-9a-f]{8}$")

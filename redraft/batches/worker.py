@@ -111,11 +111,8 @@ class BatchWorker:
     _folder: Path | None = field(init=False)
     _batches: Batches = field(init=False)
     _tasks: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
-    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def stop(self) -> None:
-        """Return the current items to the queue and stop."""
-        self._stopped.set()
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set to return the current items to the queue and to stop."""
 
     def __post_init__(self) -> None:
         self._batches = Batches(self.runner.store)
@@ -126,9 +123,9 @@ class BatchWorker:
         self._request = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
         self.runner.share_budget(BATCH, self.batch, paced=True)
-        beating, stopping = asyncio.create_task(self._beat()), asyncio.create_task(self._stopped.wait())
+        beating, stopping = asyncio.create_task(self._beat()), asyncio.create_task(self.stopped.wait())
         try:
-            while not self._stopped.is_set():
+            while not self.stopped.is_set():
                 for key, task in list(self._tasks.items()):
                     if task.done():
                         del self._tasks[key]
@@ -166,7 +163,7 @@ class BatchWorker:
                         if key not in leased:
                             task.cancel()
                 if (await off_loop(self._batches.get, self.batch)).status == "cancelled":
-                    self.stop()
+                    self.stopped.set()
 
     async def _finish(self, item: BatchItemRow) -> None:
         """Finish an item or return it to the queue."""
@@ -272,7 +269,7 @@ def carry_out(
         def stop_at_the_end() -> None:
             wait()
             with suppress(RuntimeError):  # the work is done, and its loop closed
-                loop.call_soon_threadsafe(worker.stop)
+                loop.call_soon_threadsafe(worker.stopped.set)
 
         Thread(target=stop_at_the_end, daemon=True).start()
         await worker.work()

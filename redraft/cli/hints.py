@@ -43,14 +43,15 @@ def if_installed(step: str) -> str:
     return "" if context and isinstance(group, click.Group) and name not in group.list_commands(context) else step
 
 
-def own_places(values: Mapping[str, Any]) -> OwnPlaces:
-    """Return the servers, keys and files that the options, the environment and the user's configuration name now."""
+def own_places(values: Mapping[str, Any], places: OwnPlaces | None = None) -> OwnPlaces:
+    """Return `places` with the servers, keys and files that the options, the environment and the user's configuration
+    name now."""
     from redraft.cli.settings_file import named_tables
     from redraft.fields import ModelSettings
     from redraft.prompts.book import prompt_choice
     from redraft.runs.model_settings import OwnPlaces
 
-    places = OwnPlaces()
+    places = OwnPlaces() if places is None else places
     for table in named_tables(ModelSettings).values():
         places.add_model(table)
     address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))

@@ -88,11 +88,13 @@ def carry_out(
 def fill_form(document: Document, template: Template, order: Order, values: Mapping[str, Any], to: OutputTarget) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.views.plans import show_form_plan
-    from redraft.runs.experiment_runner import fill, form_paper, form_plans
+    from redraft.runs.dry_run import plan_run
+    from redraft.runs.experiment_runner import fill, form_paper, order_of_section
 
     contents, prices, quiet = (document, template, order), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:
-        return show_form_plan(template, form_plans(*contents, prices), as_json=to.as_json)
+        plans = [plan_run(document, order_of_section(section, order), prices) for section in template.drafted]
+        return show_form_plan(template, plans, as_json=to.as_json)
     with Store(values["db"]) as store:
         form = run_experiment(
             lambda runner: fill(runner, *contents), store, parse_options.limits(values), prices, quiet=quiet
@@ -135,7 +137,7 @@ def run_and_finish(
             session = Session(
                 store, decider=decider, limits=limits, prices=prices, reviewer=reviewer(store, line), observer=observe
             )
-            runner_of(session).places.update(hints.own_places(values))
+            hints.own_places(values, runner_of(session).places)
             async with session:
                 return await task(session)
 

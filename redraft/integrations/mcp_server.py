@@ -32,7 +32,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, ToolSpec, VisibleRuns, find_passages, tool_specs
+from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, ToolSpec, check_of_runs, find_passages, tool_specs
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.text.sanitizer import one_line
@@ -83,7 +83,7 @@ class McpTools:
     _stages: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.visible = VisibleRuns(self.session, self.runs)
+        self.check_run = check_of_runs(self.session, self.runs)
         works = (self.start_summary, self.start_refinement, self.start_evaluation, self.stop, self.resume)
         reading = (self.status, self.result, self.cite, self.find_passages)
         specs = [ToolSpec(work.__name__, work.__doc__ or "", work) for work in (*works, *reading)]
@@ -243,7 +243,7 @@ class McpTools:
 
     def _document(self, source: str) -> Document:
         if _RUN.fullmatch(source) and not (self.root / source).exists():
-            return document_read(self.session.store, self.session.store.runs.get(self.visible.check(source)))
+            return document_read(self.session.store, self.session.store.runs.get(self.check_run(source)))
         return load(file_in(self.root, source))
 
 
@@ -310,7 +310,7 @@ async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dic
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(desk.tools)}")
     request = dict(validated(spec.arguments, arguments))
     if "run" in request:
-        desk.visible.check(request["run"])
+        desk.check_run(request["run"])
     reply: dict[str, Any] = to_jsonable_python(await spec.work(**request))
     return reply
 

@@ -208,9 +208,8 @@ def load(
     """
     if not isinstance(source, str | Path):
         raise no_document(source)
-    source = str(source)
     selection = replace(selection or Selection(), partial=True) if partial else selection
-    data, name, form = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
+    data, name, form = _contents(str(source), max_bytes, "redraft.Document.from_text(text, title=...)")
     return load_bytes(data, name, selection=selection, form=form)
 
 
@@ -218,9 +217,8 @@ def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, 
     """Return the bytes of a file that can be read, and its name; or standard input, with its format."""
     if is_address(source):
         raise DocumentError("a web address is read by commands only", place=source, hint=SAVE_HINT)
-    readable = is_readable(source)
     path = path_of(source, instead)
-    if not readable:
+    if not is_readable(source):
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=unknown_type_hint(source))
     if source == STDIN:
         data = read_source(None, source, max_bytes)

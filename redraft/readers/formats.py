@@ -37,7 +37,6 @@ def too_large(form: Format) -> dict[str, object]:
     return {"error": f"reading it takes more than {_MEMORY[form] / 10**9:g} GB of memory", "hint": _SMALLER}
 
 
-_ARCHIVE = b"PK\x03\x04"
 _HEAD = 4096
 
 
@@ -50,7 +49,7 @@ def format_of(data: bytes) -> Format | None:
         return "rtf"
     if head.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):
         return "vtt"
-    if head.startswith(_ARCHIVE):
+    if head.startswith(b"PK\x03\x04"):
         kinds: dict[bytes, Format] = {
             b"application/epub+zip": "epub",
             b"application/vnd.oasis.opendocument.text": "odt",

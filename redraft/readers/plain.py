@@ -388,10 +388,8 @@ def read_given(document: Document, name: str) -> ReadText:
     """
     if "\x00" in document.text:
         raise DocumentError(_HAS_NUL, place=name, hint=_AS_UTF8)
-    read_text = read_plain(document.text.encode("utf-8", "replace"), name)
-    notes = (*document.notes, *read_text.notes)
-    read_text = replace(
-        read_text, title=document.title.strip() or read_text.title, language=document.language, notes=notes
-    )
-    is_structured = (document.sections or document.marks) and read_text.text == document.text
-    return replace(read_text, sections=document.sections, marks=document.marks) if is_structured else read_text
+    content = read_plain(document.text.encode("utf-8", "replace"), name)
+    title, notes = document.title.strip() or content.title, (*document.notes, *content.notes)
+    if (document.sections or document.marks) and content.text == document.text:
+        content = replace(content, sections=document.sections, marks=document.marks)
+    return replace(content, title=title, language=document.language, notes=notes)

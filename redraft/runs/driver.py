@@ -48,15 +48,7 @@ from redraft.order import Compare, ExperimentPart, Order
 from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
-from redraft.runs.order import (
-    Sources,
-    chapter_document,
-    chapter_settings,
-    document_of,
-    document_of_task,
-    order_of_chapter,
-    summary_of,
-)
+from redraft.runs.order import Sources, chapter_of, document_of, document_of_task, order_of_chapter, summary_of
 from redraft.runs.prepare import check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.checkpoints import Checkpoints, thread_of
@@ -71,8 +63,8 @@ Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
 
 # LangGraph's default limit is for short conversations: what ends a run are its chunks, its rounds and its limits.
 _STEPS = 100_000
-_STAGES = {"metric": "judging", "gather": "judging"}
-"""The stages of nodes at which a run may resume without reporting one itself."""
+_JUDGING = {"metric", "gather"}
+"""The nodes at which a run may resume without reporting a stage: they judge."""
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 _QUESTION = TypeAdapter(ReviewQuestion)
 # A reviewer whose answers make no sense is asked no more; the run waits for another answer.
@@ -101,24 +93,17 @@ _MALFORMED = (
 @contextmanager
 def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
     """Turn the errors of a damaged checkpoint into one that names its run and its file, and says how to go on."""
-    cause: Exception
     try:
         with checkpoints.explained():
             yield
-        return
-    except CheckpointError as error:
-        reason, cause = error.message, error
-    except _MALFORMED as error:
-        reason, cause = f"{type(error).__name__}: {error}", error
-    raise CheckpointError(
-        f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
-        place=checkpoints.place,
-        fix=(
-            f"{checkpoints.remedy.format(thread=thread_of(run))}, then ",
-            RunCommand("resume", run),
-            ": it starts over, and no answer on record is paid for again",
-        ),
-    ) from cause
+    except (CheckpointError, *_MALFORMED) as error:
+        reason = error.message if isinstance(error, CheckpointError) else f"{type(error).__name__}: {error}"
+        again = RunCommand("resume", run), ": it starts over, and no answer on record is paid for again"
+        raise CheckpointError(
+            f"run {run} cannot continue from its checkpoint: {one_line(reason, _LONGEST_REASON)}",
+            place=checkpoints.place,
+            fix=(f"{checkpoints.remedy.format(thread=thread_of(run))}, then ", *again),
+        ) from error
 
 
 async def _reply(
@@ -145,15 +130,9 @@ def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
 async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGenerator[Event, None]:
     """Yield the events of `work` as they happen. Closing the iterator cancels the work."""
     happened: asyncio.Queue[Event | None] = asyncio.Queue()
-
-    async def watched() -> None:
-        try:
-            with stream_to(happened.put_nowait):
-                await work()
-        finally:
-            happened.put_nowait(None)
-
-    task = asyncio.create_task(watched())
+    with stream_to(happened.put_nowait):
+        task = asyncio.create_task(work())
+    task.add_done_callback(lambda _: happened.put_nowait(None))
     try:
         while (event := await happened.get()) is not None:
             yield event
@@ -215,7 +194,7 @@ class Runner(OpenRuns, GraphSession):
 
     async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
         """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
-        store, objects, own = self.store, self.defaults.objects, self.defaults.evaluators
+        store, objects, own = self.store, self.defaults.roles.objects, self.defaults.evaluators
         to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
 
         def recorded() -> tuple[Run, PreparedDocument, list[str]]:
@@ -338,9 +317,8 @@ class Runner(OpenRuns, GraphSession):
             assert run.judging is not None
             async with self.at_work(run.id) as job:
                 reference, is_pack = job.judges.reference, run.kind == "pack"
-                self.observe(
-                    StageStarted("questions about the document" if is_pack else "key facts of the document", 0)
-                )
+                stage = "questions about the document" if is_pack else "key facts of the document"
+                self.observe(StageStarted(stage, 0))
                 built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
                 judging = run.judging.model_copy(update={run.kind: built.id})
                 await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
@@ -374,7 +352,7 @@ class Runner(OpenRuns, GraphSession):
         """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends
         the run after the others have finished, since their cost is already spent. With a used-up budget, the available
         chapters become the draft of the whole."""
-        store, writer = self.store, self.defaults.objects.get(run.settings.model)
+        store, writer = self.store, self.defaults.roles.objects.get(run.settings.model)
         room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
         try:
             async with self.at_work(run.id) as job:
@@ -383,15 +361,12 @@ class Runner(OpenRuns, GraphSession):
                 budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
 
                 def prepare_new() -> dict[int, PreparedDocument]:
-                    documents = {
-                        chapter.chunk.index: chapter_document(job.document, chapter.title, chapter.chunk.span)
+                    parts = {
+                        chapter.chunk.index: chapter_of(job.document, chapter, job.run.settings)
                         for chapter in chapters
                         if not chapter.run
                     }
-                    settings = job.run.settings
-                    return {
-                        at: prepare(part, chapter_settings(settings, part), writer) for at, part in documents.items()
-                    }
+                    return {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
 
                 # Planning errors of all chapters are raised before the first call.
                 prepared = await off_loop(prepare_new)
@@ -485,29 +460,21 @@ class Runner(OpenRuns, GraphSession):
                 await self.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
                 return
         if answer is not None and question is None:
-            if run.status == "waiting":
-                hint = (
-                    "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where"
-                    " `(await graph.aget_state(config)).interrupts` has the question; or resume it here without an"
-                    " answer: it begins anew, with the stored replies"
-                )
-                raise RunError(
-                    f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint
-                )
-            raise RunError(
-                f"run {run.id} is not waiting for an answer",
-                fix=(f"it is {run.status}: see ", RunCommand("show", run.id)),
+            hint = (
+                "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where `(await"
+                " graph.aget_state(config)).interrupts` has the question; or resume it here without an answer: it"
+                " begins anew, with the stored replies"
             )
+            raise RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
         resumed = snapshot.created_at is not None
-        entry: Any = None if resumed else {"order": {"recorded": run.id}}
+        entry: Any = {"order": {"recorded": run.id}} if is_at_end or not resumed else None
         if is_at_end:
             # It ended with gaps: it runs again, and only what is missing is requested.
             await (await self.checkpointer()).adelete_thread(thread_of(run.id))
-            entry = {"order": {"recorded": run.id}}
         if question is not None:
             entry = await _reply(question, self.reviewer, answer)
-        elif entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
-            self.observe(StageStarted(stages[0], 0))
+        elif entry is None and _JUDGING & {*snapshot.next}:
+            self.observe(StageStarted("judging", 0))
         refused = 0
         while True:
             with named_in_errors(run.id, self.store.checkpoints) if resumed else nullcontext():

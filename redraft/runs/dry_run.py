@@ -19,11 +19,10 @@ from redraft.domain import Document, Usage, widened
 from redraft.errors import RedraftError, UnreadableReply
 from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
-from redraft.events import Observer
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Model, Reply, Request, Sampling
-from redraft.llm.budget import Budget, PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
@@ -33,13 +32,7 @@ from redraft.prompts.tags import TagContext, Tags
 from redraft.report.tables import Entry
 from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
-from redraft.runs.models import (
-    ModelRole,
-    known_window,
-    pool_of,
-    price_of,
-    reasoning_reserve,
-)
+from redraft.runs.models import ModelRole, known_window, pool_of, price_of, reasoning_reserve
 from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
@@ -297,16 +290,10 @@ class CountingModel:
     """The replies to all counted requests, as in the cache."""
     store: Store | None
     """The user's store, whose replies are free."""
-
-    @property
-    def identity(self) -> str:
-        """Return the identity of the model that is not asked."""
-        return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
-
-    @property
-    def answers_itself(self) -> bool:
-        """Return whether it is the built-in model with a small document."""
-        return self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL
+    answers_itself: bool
+    """Whether it is the built-in model with a small document."""
+    identity: str
+    """The identity of the model that is not asked."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
@@ -415,12 +402,7 @@ class DryRuns(Runner):
 
     @asynccontextmanager
     async def models(
-        self,
-        assigned: Sequence[ModelRole],
-        run: Run,
-        prepared: PreparedDocument,
-        observe: Observer,  # noqa: ARG002
-        budget: Budget | None = None,  # noqa: ARG002
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, *_: object, **__: object
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
@@ -430,7 +412,9 @@ class DryRuns(Runner):
 
         def counting(role: ModelRole, book: PromptBook) -> Model:
             replies = self._replies.setdefault(role.asked_as, {})
-            return CountingModel(role, book, tally, tokens, replies, self._user_store)
+            answers_itself = role.settings.model == EXTRACTIVE and prepared.plan.document_tokens <= _SMALL
+            identity = identity_of(role.settings) if role.model is None else role.model.identity
+            return CountingModel(role, book, tally, tokens, replies, self._user_store, answers_itself, identity)
 
         yield pool_of(assigned, prepared.book, counting)
 
@@ -485,12 +469,11 @@ class DryRuns(Runner):
         unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+        sizes = {"tokens": plan.document_tokens, "words": plan.document_words}
         return widened(
             RunPlan,
             plan,
-            source=widened(
-                PlannedSource, prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words
-            ),
+            source=widened(PlannedSource, prepared.document, plan, **sizes),
             model=settings.model,
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=validator.settings.model if judging else None,
@@ -531,40 +514,32 @@ def _stages(work: Sequence[StageUsage], order: Order, metrics: Sequence[Evaluato
 
 
 def plan_run(
-    document: Document,
+    document: Document | PreparedDocument,
     order: Order,
     prices: PriceTable | None,
     user_store: Store | None = None,
     defaults: SessionOrder | None = None,
     at_once: int = 0,
 ) -> RunPlan:
-    """Return what a run takes beyond what is in the `user_store`. No model is asked, no server for its window, and
-    nothing is stored. `defaults` have the user's own models and metrics. With the number of requests that are made
-    `at_once`, the time is estimated, and a run that could not begin is refused."""
-    session_order = defaults or SessionOrder()
-    prepared, order, notes = prepare_run(document, order, known_window, session_order.objects)
-    if not at_once or user_store is None:
-        return dry_run(prepared, order, prices, notes, user_store, session_order)
-    check_judging(order, prepared, user_store, session_order.evaluators)
-    plan = dry_run(prepared, order, prices, notes, user_store, session_order)
-    return plan.model_copy(update={"seconds": seconds_of(user_store, plan, at_once)})
-
-
-def dry_run(
-    prepared: PreparedDocument,
-    order: Order,
-    prices: PriceTable | None = None,
-    notes: Sequence[str] = (),
-    user_store: Store | None = None,
-    defaults: SessionOrder | None = None,
-) -> RunPlan:
-    """Return the plan of a prepared run, as `plan_run` does."""
+    """Return what a run takes beyond what is in the `user_store`, on a document or one that is prepared. No model is
+    asked, no server for its window, and nothing is stored. `defaults` have the user's own models and metrics. With the
+    number of requests that are made `at_once`, the time is estimated, and a run that could not begin is refused."""
+    session_order, notes = defaults or SessionOrder(), list[str]()
+    if isinstance(document, PreparedDocument):
+        prepared = document
+    else:
+        prepared, order, notes = prepare_run(document, order, known_window, session_order.roles.objects)
+    if at_once and user_store is not None:
+        check_judging(order, prepared, user_store, session_order.evaluators)
 
     async def counted() -> RunPlan:
-        async with DryRuns(prices or builtin_prices(), defaults, user_store) as runs:
+        async with DryRuns(prices or builtin_prices(), session_order, user_store) as runs:
             return runs.plan_of_run(await runs.run_prepared(prepared, without_person(order)), order, notes)
 
-    return run_to_end(counted)
+    plan = run_to_end(counted)
+    if at_once and user_store is not None:
+        plan = plan.model_copy(update={"seconds": seconds_of(user_store, plan, at_once)})
+    return plan
 
 
 def without_person(order: Order) -> Order:

@@ -33,7 +33,6 @@ from redraft.report.outputs.formats import (
     missing_notes,
 )
 from redraft.runs.driver import Runner
-from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.models import ModelRole, server_window
 from redraft.runs.prepare import complete, identify
 from redraft.runs.session import Session, runner_of
@@ -57,16 +56,15 @@ class Failure:
 
 def failure(stage: str, error: Exception) -> Failure:
     """Return the failure record of an error."""
-    code = error.code if isinstance(error, RedraftError) else "bug"
-    message = str(error) if isinstance(error, RedraftError) else f"{type(error).__name__}: {error}"
-    return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
+    problem = describe_error(error)
+    return Failure(stage, problem["code"], problem["message"])
 
 
 def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
-    problem = failure("", error)
-    words = error.stored if isinstance(error, RedraftError) else {"hint": "please report it"}
-    return {**words, "code": problem.code, "message": problem.message}
+    bug = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
+    words = error.stored if isinstance(error, RedraftError) else bug
+    return {**words, "message": storable(one_line(words["message"], _LONGEST_MESSAGE))}
 
 
 @dataclass(slots=True)
@@ -142,7 +140,7 @@ class ExperimentRunner(Runner):
         defaults = self.defaults
 
         def stored() -> Run | None:
-            model = defaults.objects.get(order.settings.model)
+            model = defaults.roles.objects.get(order.settings.model)
             runs = self.store.runs.some(identity=identify(document, order, defaults.evaluators, model))
             run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
             if run is not None:
@@ -161,7 +159,7 @@ class ExperimentRunner(Runner):
         """Return the completed run, after finding, resuming or starting it. A finished run that may gain is worked on
         again. Raises its errors."""
         # With every model's window, it identifies a run.
-        order, notes = await off_loop(complete, order, self.window, self.defaults.objects)
+        order, notes = await off_loop(complete, order, self.window, self.defaults.roles.objects)
         for note in notes:
             self.observer(Notice(note, everywhere=True))
         run = await self.open_own_run(document, order)
@@ -187,7 +185,7 @@ class ExperimentRunner(Runner):
     async def do_run(self, run: Run | None, document: Document, order: Order, watch: RunWatch) -> Result:
         """Resume the run, or start one; a plan counts it instead."""
         async with Runner(**self.shared(observer=watch)) as runner:
-            runner.places.add(order, runner.defaults.objects)
+            runner.places.add(order, runner.defaults.roles.objects)
             return await (runner.begin_order(document, order) if run is None else runner.resume(run.id))
 
 
@@ -251,11 +249,7 @@ class FilledForm:
 
 async def fill(runner: ExperimentRunner, document: Document, template: Template, order: Order) -> FilledForm:
     """Draft all sections concurrently. A section that fails does not affect the others."""
-    runner.share_budget(
-        FORM,
-        document.id,
-        *(f"{template_section.query} {template_section.words}" for template_section in template.drafted),
-    )
+    runner.share_budget(FORM, document.id, *(f"{section.query} {section.words}" for section in template.drafted))
     if order.settings.model == EXTRACTIVE:
         runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
@@ -265,7 +259,7 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
         async with semaphore:
             watch = RunWatch(section.title, runner.observer)
             try:
-                result = await runner.find_or_run(document, _order_of(section, order), watch)
+                result = await runner.find_or_run(document, order_of_section(section, order), watch)
                 filled_section = FilledSection(section, result.run.id, result)
             except NoAnswerError:
                 filled_section = FilledSection(section, watch.run, silent=True)
@@ -284,16 +278,11 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     usage = await off_loop(runner.store.calls.taken_by, runs) if runs else Totals()
     # They worked concurrently.
     longest = max((section.result.usage.seconds for section in filled if section.result), default=0.0)
-    usage = replace(usage, seconds=longest)
-    return FilledForm(template, document, tuple(filled), usage, runner.stopped)
+    return FilledForm(template, document, tuple(filled), replace(usage, seconds=longest), runner.stopped)
 
 
-def form_plans(document: Document, template: Template, order: Order, prices: PriceTable) -> list[RunPlan]:
-    """Return the plan of each section."""
-    return [plan_run(document, _order_of(section, order), prices) for section in template.drafted]
-
-
-def _order_of(section: TemplateSection, order: Order) -> Order:
+def order_of_section(section: TemplateSection, order: Order) -> Order:
+    """Return the order to draft a section, from that of the form."""
     settings = order.settings.model_copy(update={"words": section.words, "query": section.query})
     return order.model_copy(update={"settings": settings})
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, InstanceOf
 
-from redraft.domain import Rounded, widened
+from redraft.domain import Rounded, Usage, widened
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
 from redraft.fields import ModelFields
 from redraft.llm.addresses import OPENAI, provider_of
@@ -61,11 +61,6 @@ class RosterEntry(Entry, ModelFields):
     trouble: str = ""
     """Why details are missing."""
     assigned: Annotated[InstanceOf[ModelRole], Field(exclude=True)]
-
-    @property
-    def is_built_in(self) -> bool:
-        """Return whether it is the built-in model, which needs no check."""
-        return self.model == EXTRACTIVE
 
 
 def roster(
@@ -212,7 +207,7 @@ async def check(entry: RosterEntry, store: Store, seconds: float, door: Door = P
     words what to do about one that fails."""
     settings, identity = entry.assigned.settings, identity_of(entry.assigned.settings)
     forms: dict[ReplyForm, CheckResult] = {}
-    if entry.is_built_in:
+    if entry.model == EXTRACTIVE:
         words = CheckResult()
     elif not reads_prompts(settings.model):
         words = await _ask(entry, settings, VERIFY_SENTENCES, IN_PASSAGE, seconds, door)
@@ -248,7 +243,6 @@ async def _ask(
     began, role = time.monotonic(), entry.assigned
     sampling = Sampling(prompt.temperature, min(_ROOM, settings.max_tokens or _ROOM), top_p=settings.top_p)
     request = Request(prompt, inputs, sampling, "check", text=prompt.template)
-    result: dict[str, Any]
     try:
         async with open_model(settings, seconds=seconds, usual_key=role.usual_key, roles=role.role) as model:
             for attempt in range(1, _TRIES + 1):
@@ -256,18 +250,14 @@ async def _ask(
                 with suppress(CapabilityError) if attempt < _TRIES else nullcontext():
                     reply = await model.ask(request)
                     break
-    except ReplyError as error:
-        result = {
-            "trouble": _trouble(error, door),
-            "said": error.text,
-            "reasoning_tokens": error.usage.reasoning_tokens,
-        }
     except RedraftError as error:
-        result = {"trouble": _trouble(error, door)}
+        text, usage = (error.text, error.usage) if isinstance(error, ReplyError) else ("", Usage(0, 0))
+        result = CheckResult(trouble=_trouble(error, door), said=text, works=False)
     else:
-        tokens = {name: getattr(reply.usage, name) for name in ("completion_tokens", "reasoning_tokens")}
-        result = {"said": reply.text, **tokens}
-    return CheckResult(**result, seconds=time.monotonic() - began, works="trouble" not in result)
+        usage = reply.usage
+        result = CheckResult(said=reply.text, completion_tokens=usage.completion_tokens)
+    took = {"seconds": time.monotonic() - began, "reasoning_tokens": usage.reasoning_tokens}
+    return result.model_copy(update=took)
 
 
 def _trouble(error: RedraftError, door: Door) -> str:

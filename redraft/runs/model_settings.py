@@ -156,12 +156,6 @@ class OwnPlaces:
     names: set[str] = field(default_factory=set)
     """Folders of prompts, embedding models, and models that this machine loads."""
 
-    def update(self, places: OwnPlaces) -> None:
-        """Add the places of another."""
-        self.models |= places.models
-        self.addresses |= places.addresses
-        self.names |= places.names
-
     def add(self, order: AnyParts, objects: Mapping[str, Model] = NO_ITEM) -> None:
         """Add what the user's settings name."""
         for under in _asked(order, objects):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -17,21 +17,8 @@ from redraft.builtin.facade import open_model as open_extractive
 from redraft.errors import Set, UsageError
 from redraft.fields import list_argument
 from redraft.graphs.prepared import ModelPool, OpenModel
-from redraft.llm.addresses import (
-    DEFAULT_BASE_URL,
-    OPENAI,
-    ModelServer,
-    address_in,
-    base_url,
-    key_server,
-    name_of,
-    openai_key,
-    plain_address,
-    provider_of,
-    server_at,
-    window_at,
-    window_of_family,
-)
+from redraft.llm import addresses
+from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, address_in, base_url, name_of, provider_of, server_at
 from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, PriceTable, builtin_prices
 from redraft.llm.chat import ChatModel, as_model
@@ -94,7 +81,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
             hint = f"did you mean {likely}?" if likely else f"use {usual}"
             raise UsageError(f"there is no model {model!r}", hint=hint)
         check_provider(provider, model)
-    return settings.model_copy(update={"base_url": plain_address(address) if address else None})
+    return settings.model_copy(update={"base_url": addresses.plain_address(address) if address else None})
 
 
 def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
@@ -136,7 +123,7 @@ async def open_model(
     elif provider == OPENAI:
         url = settings.base_url
         assert url is not None
-        key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
+        key = addresses.openai_key(settings.model, url, settings.key_env, usual=usual_key)
         variable = settings.key_env or ("OPENAI_API_KEY" if usual_key else "a variable that its key_env names")
         async with AsyncExitStack() as closing:
 
@@ -203,7 +190,7 @@ def known_window(role: ModelRole) -> int | None:
     """Return a model's window if it is known without a request."""
     if isinstance(role.model, ChatModel) and role.model.window:
         return role.model.window
-    return window_of_family(name_of(role.settings.model))
+    return addresses.window_of_family(name_of(role.settings.model))
 
 
 def server_window(role: ModelRole, report_silent: Callable[[str], None] | None = None) -> int | None:
@@ -212,23 +199,13 @@ def server_window(role: ModelRole, report_silent: Callable[[str], None] | None =
     settings, address = role.settings, role.address
     served = role.model is None and provider_of(settings.model) == OPENAI
     if served and address and server_at(address) != server_at(DEFAULT_BASE_URL):
-        key = openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
-        with ModelServer(address, key) as server:
-            if window := window_at(server, name_of(settings.model)):
+        key = addresses.openai_key(settings.model, address, settings.key_env, usual=role.usual_key)
+        with addresses.ModelServer(address, key) as server:
+            if window := addresses.window_at(server, name_of(settings.model)):
                 return window
             if server.gone and report_silent is not None:
                 report_silent(address)
     return known_window(role)
-
-
-def by_identity(models: Iterable[Model]) -> dict[str, Model]:
-    """Return the model objects by identity, which names them in settings and in the store. One object may have several
-    roles. Two objects of one identity would share cached answers, so they are refused."""
-    by_name: dict[str, Model] = {}
-    for model in models:
-        if by_name.setdefault(model.identity, model) is not model:
-            raise same_identity(model.identity)
-    return by_name
 
 
 def same_identity(identity: str) -> UsageError:
@@ -251,45 +228,40 @@ def assign_models(
     """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
     that is the identity of one of the `objects` means that object; others are opened by name. OPENAI_API_KEY is for
     those at one server only."""
-    table = prices or builtin_prices()
-    roles = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
+
+    def price(model: DraftConfig) -> Price | None:
+        is_free = getattr(objects.get(model.model), "is_free", False)
+        charge = FREE if is_free else price_of(model, prices or builtin_prices())
+        if charge is None and limits.max_cost is not None:
+            name = model.model.partition(":")[2] or model.model
+            file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
+            fix = ("give its price in dollars per million tokens with ", Set("prices", "FILE"), file, "or use ")
+            problem = f"the price of {model.model} is unknown, so the limit of cost cannot be kept"
+            raise UsageError(problem, fix=(*fix, Set("max_calls")))
+        return charge
+
+    roles = [ModelRole("writer", settings, price(settings), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = settings_by_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        roles.append(ModelRole(role, under, _price(under, limits, table, objects), model, name=name))
-    home = key_server([role.address for role in roles if role.wants_openai_key])
+        roles.append(ModelRole(role, under, price(under), model, name=name))
+    home = addresses.key_server([role.address for role in roles if role.wants_openai_key])
     return [replace(role, usual_key=role.wants_openai_key and server_at(role.address) == home) for role in roles]
 
 
 def check_keys(roles: Sequence[ModelRole]) -> None:
     """Refuse a model that is opened by name and has no key, before anything is stored."""
     for role in roles:
-        settings = role.settings
-        provider = provider_of(settings.model)
+        settings, provider = role.settings, provider_of(role.settings.model)
         if role.model is not None or not reads_prompts(settings.model):
             continue
         if provider == OPENAI:
-            openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
+            addresses.openai_key(settings.model, base_url(settings.base_url), settings.key_env, usual=role.usual_key)
         elif provider not in plugins.names("models"):
             from redraft.llm.providers import check_provider_key
 
             check_provider_key(settings)
-
-
-def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
-    if getattr(objects.get(settings.model), "is_free", False):
-        return FREE
-    price = price_of(settings, table)
-    if price is None and limits.max_cost is not None:
-        name = settings.model.partition(":")[2] or settings.model
-        file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
-        fix = ("give its price in dollars per million tokens with ", Set("prices", "FILE"), file)
-        raise UsageError(
-            f"the price of {settings.model} is unknown, so the limit of cost cannot be kept",
-            fix=(*fix, "or use ", Set("max_calls")),
-        )
-    return price
 
 
 def pool_of(
@@ -343,8 +315,8 @@ def with_addresses(
             prompts = table.prompts and prompt_choice(table.prompts)
             models[name] = table.model_copy(update={**place, "prompts": prompts})
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
-    addresses = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
-    address = addresses.pop() if len(addresses) == 1 else judging.base_url
+    places = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
+    address = places.pop() if len(places) == 1 else judging.base_url
     return judging.model_copy(update={"base_url": address, "models": models})
 
 
@@ -352,8 +324,9 @@ def model_roles(
     model: ModelLike | None, judges: Sequence[ModelLike], validator: ModelLike | None, decider: ModelLike | None
 ) -> ModelRoles:
     """Return the names of all roles; an object may have several. A model with settings gets a name of its own, with a
-    number appended if necessary."""
-    objects: dict[int, Model] = {}
+    number appended if necessary; an object is named by its identity, under which its answers are stored."""
+    made: dict[int, Model] = {}
+    objects: dict[str, Model] = {}
     models: dict[str, ModelSettings] = {}
 
     def name_for(like: ModelLike) -> str:
@@ -362,10 +335,13 @@ def model_roles(
         if isinstance(like, ModelSettings):
             names = (f"{like.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
             return next(name for name in names if models.setdefault(name, like) == like)
-        return objects.setdefault(id(like), as_model(like)).identity
+        model = made.setdefault(id(like), as_model(like))
+        if objects.setdefault(model.identity, model) is not model:
+            raise same_identity(model.identity)
+        return model.identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else None if model is None else name_for(model)
     panel = tuple(name_for(judge) for judge in list_argument(judges, "judges") if judge is not None)
     validating, deciding = (None if role is None else name_for(role) for role in (validator, decider))
-    return ModelRoles(name, panel, validating, deciding, by_identity(objects.values()), writer, models)
+    return ModelRoles(name, panel, validating, deciding, objects, writer, models)

@@ -65,12 +65,11 @@ class FileSaver(AsyncSqliteSaver):
 
 async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
     """Open the checkpoint saver of a store; the stack closes it."""
-    if not isinstance(checkpoints, SqliteCheckpoints):
-        from redraft.store.postgres import on_a_server
-
-        with checkpoints.explained():
-            return await on_a_server(checkpoints, closing)
     with checkpoints.explained():
+        if not isinstance(checkpoints, SqliteCheckpoints):
+            from redraft.store.postgres import on_a_server
+
+            return await on_a_server(checkpoints, closing)
         connecting = aiosqlite.Connection(
             lambda: sqlite3.connect(checkpoints.address(), uri=True, timeout=BUSY_SECONDS),
             iter_chunk_size=_ROWS_AT_ONCE,
@@ -277,7 +276,7 @@ class OpenRuns:
     def check_stored(self, run: Run) -> None:
         """Refuse a stored run whose strategy is missing, or that names a server, a key or a file of somebody else."""
         check_installed(run)
-        self.places.check(run.id, run.order, self.defaults.objects)
+        self.places.check(run.id, run.order, self.defaults.roles.objects)
 
     def roles(self, order: Order) -> list[ModelRole]:
         """Return the models of an order with their prices. A limit of cost, the run's or that of a shared budget, needs
@@ -285,7 +284,7 @@ class OpenRuns:
         limits = order.limits
         if self.budget is not None and self.budget.max_cost is not None and limits.max_cost is None:
             limits = limits.model_copy(update={"max_cost": self.budget.max_cost})
-        objects = self.defaults.objects
+        objects = self.defaults.roles.objects
         parts = (order.settings, order.judging, limits, self.prices)
         return assign_models(*parts, refinement=order.refinement, objects=objects)
 
@@ -451,6 +450,5 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     async def pace(size: int) -> float:
         return await off_loop(take_turn, store.connection, limiter_key, size, **rates)
 
-    return shared_limiter(
-        provider, limits.concurrency, pacer=hash((id(store), limiter_key, *rates.values())), pace=pace
-    )
+    pacer = hash((id(store), limiter_key, *rates.values()))
+    return shared_limiter(provider, limits.concurrency, pacer=pacer, pace=pace)

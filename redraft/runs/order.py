@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.document import is_content_id
-from redraft.domain import REVIEW, Document, Evidence, Finding, Span
+from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunCommand, RunError, UsageError
 from redraft.evaluators.base import Evaluator, as_evaluator
 from redraft.evaluators.catalog import names as known_names
@@ -24,7 +24,6 @@ from redraft.fields import MAX_EARLIER, Exchange, error_text, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
-from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, Order, OrderParts, order_of_draft, refuse_idle
 from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
@@ -43,6 +42,7 @@ from redraft.settings import (
     RefineConfig,
 )
 from redraft.sources import MAX_BYTES, STDIN, is_inline_text, read_file
+from redraft.store.documents import ChapterRun
 from redraft.store.runs import WITHOUT_SUMMARY, Run
 from redraft.store.store import Store
 from redraft.text.languages import declared_language, language_of, language_spans_of, undetected_language
@@ -151,15 +151,12 @@ def check_summaries(first: str, second: str) -> None:
 def draft_of_round(store: Store, run: Run, number: int) -> str:
     """Return the text of the draft of a round; a run without rounds has round 0."""
     if run.kind == "ask":
-        raise RunError(
-            f"run {run.id} answered a question, and has no summary to refine",
-            fix=(RunCommand("runs"), " lists the runs that have one"),
-        )
+        fix = (RunCommand("runs"), " lists the runs that have one")
+        raise RunError(f"run {run.id} answered a question, and has no summary to refine", fix=fix)
     if run.kind in WITHOUT_SUMMARY:
         run.drafted()
-    rounds = store.rounds.of(run.id)
-    drafts = {turn.number: turn.draft for turn in rounds}
-    if not rounds and run.draft is not None:
+    drafts = {turn.number: turn.draft for turn in store.rounds.of(run.id)}
+    if not drafts and run.draft is not None:
         drafts[0] = run.draft
     if number not in drafts:
         run.drafted()
@@ -242,11 +239,6 @@ class SessionOrder:
     """All metrics that were passed as objects so far, by name."""
 
     @property
-    def objects(self) -> Mapping[str, Model]:
-        """Return the models that were passed as objects, by identity."""
-        return self.roles.objects
-
-    @property
     def evaluators(self) -> tuple[Evaluator, ...]:
         """Return the metrics that were passed as objects."""
         return tuple(self.own.values())
@@ -297,10 +289,8 @@ class SessionOrder:
         options = {name: value for name, value in task.items() if name not in _INPUTS}
         judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
-            raise UsageError(
-                f"this graph only drafts, so {stray[0]} has no effect",
-                hint="use redraft.graphs.summarizer, or leave it out",
-            )
+            hint = "use redraft.graphs.summarizer, or leave it out"
+            raise UsageError(f"this graph only drafts, so {stray[0]} has no effect", hint=hint)
         if "source" not in task and "text" not in task:
             hint = 'name one: {"order": {"text": ...}} or {"order": {"source": PATH}}'
             raise UsageError("the graph was given no document", hint=hint)
@@ -385,25 +375,20 @@ def exchanges_until(store: Store, key: str | None) -> tuple[Exchange, ...]:
     return (*answer.result.settings.earlier, latest)[-MAX_EARLIER:]
 
 
-def chapter_document(document: Document, title: str, span: Span) -> Document:
-    """Return a chapter as a document of its own, with the note on what was left out of the whole. Its language is
-    detected unless the user gave one."""
-    part = only(document, [span])
-    if document.language:
-        language = (
-            document.language if undetected_language(document) else declared_language(document.language, part.text)
-        )
-    else:
+def chapter_of(document: Document, chapter: ChapterRun, settings: DraftConfig) -> tuple[Document, DraftConfig]:
+    """Return a chapter as a document of its own, and its settings from those of the whole, whose word limit is known.
+    Its language is detected unless the user gave one."""
+    part = only(document, [chapter.chunk.span])
+    language = document.language
+    if not language:
         tongues = language_spans_of(part)
         language = tongues[0].language if len(tongues) == 1 else ""
-    return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
-
-
-def chapter_settings(settings: DraftConfig, chapter: Document) -> DraftConfig:
-    """Return the settings of a chapter from those of the whole, whose word limit is known."""
+    elif not undetected_language(document):
+        language = declared_language(language, part.text)
     assert settings.words is not None
-    limit = chapter_words(settings.words, count_words(chapter.text))
-    return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
+    limit = chapter_words(settings.words, count_words(part.text))
+    settings = settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
+    return replace(part, title=f"{document.title}: {chapter.title}", notes=(), language=language), settings
 
 
 def order_of_chapter(order: Order) -> Order:

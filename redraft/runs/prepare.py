@@ -20,16 +20,7 @@ from redraft.llm.addresses import is_here, name_of, window_of_family
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.nli import SERVES
-from redraft.order import (
-    Ask,
-    Build,
-    Compare,
-    Evaluate,
-    ExperimentPart,
-    Order,
-    Refine,
-    Summarize,
-)
+from redraft.order import Compare, ExperimentPart, Order
 from redraft.prompts.book import PROMPTS, PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -45,6 +36,7 @@ from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
     GIVEN_STRATEGY,
+    REFERENCES,
     DraftConfig,
     Limits,
     ModelSettings,
@@ -55,18 +47,11 @@ from redraft.store.calls import PromptRecord
 from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text import languages
 from redraft.text.chunks import beginning
 from redraft.text.document_form import body_of
-from redraft.text.languages import (
-    is_foreign,
-    language_context,
-    language_key,
-    languages_of,
-    other_language_in,
-    with_language,
-)
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
-from redraft.text.vectors import Encoder, load_encoder
+from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words, has_words
 
 LONGEST_SUMMARY = 60_000
@@ -75,6 +60,8 @@ LONGEST_SUMMARY = 60_000
 _SWAPPED, _SHARED, _TELLING = 4, 0.85, 20
 # A given summary may be shorter than the smallest sensible limit.
 _MIN_LIMIT = 50
+DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})
+"""The kinds of runs with a draft, which can be judged."""
 ANSWER_WORDS = 120
 """The default word limit of an answer."""
 
@@ -85,10 +72,10 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
     objects. A strategy that makes no draft where one is wanted, drafts that cannot be refined, and an unknown model
     raise `UsageError`."""
     settings = order.settings
-    if isinstance(order, Ask):
+    if order.kind == "ask":
         fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
         settings = settings.model_copy(update=fixed)
-    elif order.given is not None or not isinstance(order, Summarize | Evaluate | Refine):
+    elif order.given is not None or order.kind not in DRAFTED:
         settings = settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
     elif settings.strategy in (GIVEN_STRATEGY, ANSWER):
         raise UsageError(
@@ -97,15 +84,11 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
         )
     refinement = order.refinement
     if refinement and refinement.review and settings.by_chapter:
-        raise UsageError(
-            "a review is of one summary, and there is one per chapter",
-            fix=("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards"),
-        )
+        without_review = ("leave out ", Set("review"), "; a chapter's summary can be refined with it afterwards")
+        raise UsageError("a review is of one summary, and there is one per chapter", fix=without_review)
     if refinement and settings.until is not None:
-        raise UsageError(
-            "refining uses the whole document, but the draft would read only its beginning",
-            fix=("leave out ", Set("until"), ", or draft without refining"),
-        )
+        of_all = ("leave out ", Set("until"), ", or draft without refining")
+        raise UsageError("refining uses the whole document, but the draft would read only its beginning", fix=of_all)
     judging = order.judging and with_addresses(order.judging, settings, refinement, objects)
     order = order.model_copy(update={"settings": settings, **({"judging": judging} if judging else {})})
     return with_windows(order, find, objects)
@@ -150,16 +133,16 @@ def _identity(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], o
 
 def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> PreparedDocument:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
-    document = with_language(document, settings.source_language)
-    key, settings = language_key(document), settings.model_copy(update={"source_language": languages_of(document)})
+    document = languages.with_language(document, settings.source_language)
+    key = languages.language_key(document)
+    settings = settings.model_copy(update={"source_language": languages.languages_of(document)})
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     window = window_of_family(name_of(settings.model)) or settings.context_tokens
     chosen = {"context_tokens": settings.context_tokens if WINDOW in settings.model_fields_set else window}
     settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts), **chosen})
     if settings.by_chapter and settings.until is not None:
-        raise UsageError(
-            "chapters are read whole", fix=("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
-        )
+        of_all = ("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
+        raise UsageError("chapters are read whole", fix=of_all)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [*document.notes, *([warning] if warning else [])]
     if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
@@ -170,7 +153,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     check_length(given or "", document)
     drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
     update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
-    with language_context(document):
+    with languages.language_context(document):
         end = length = len(document.text)
         if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
             end = beginning(document.text, tokenizer, settings.until)
@@ -222,12 +205,13 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
         raise UsageError(f"{settings.model} cannot write: it {_NLI}", fix=_NLI_JUDGES)
     if judging is None:
         return
-    metrics = _evaluators(order, own, load_encoder(judging.embeddings) if judging.embeddings else None)
+    encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+    metrics = evaluators(judging, encoder, own) if order.kind in DRAFTED else ()
     check_goals(refinement.goals if refinement else (), metrics)
     judges = judge_settings_of(settings, judging)
     _check_entailment(order, prepared, metrics, judges, store)
-    language = other_language_in(document)
-    if isinstance(order, Build) and judges[0].model == EXTRACTIVE and is_foreign(language):
+    language = languages.other_language_in(document)
+    if order.kind in REFERENCES.values() and judges[0].model == EXTRACTIVE and languages.is_foreign(language):
         raise UsageError(
             f"the built-in model finds questions and key facts in English only, and this is in another language"
             f" ({language})",
@@ -251,18 +235,8 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
         raise UsageError(f"the key facts {judging.keyfacts} are about another document", fix=lists)
 
 
-def _evaluators(order: Order, own: Sequence[Evaluator], encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
-    """Return the metrics, if drafts are judged."""
-    is_drafted = isinstance(order, Summarize | Evaluate | Refine | Ask)
-    return evaluators(order.judging, encoder, own) if is_drafted and order.judging else ()
-
-
 def _check_entailment(
-    order: Order,
-    prepared: PreparedDocument,
-    metrics: Sequence[Evaluator],
-    judges: Sequence[DraftConfig],
-    store: Store,
+    order: Order, prepared: PreparedDocument, metrics: Sequence[Evaluator], judges: Sequence[DraftConfig], store: Store
 ) -> None:
     """Refuse what judges that write no text do not serve."""
     judging = order.judging
@@ -362,7 +336,7 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     span = Span(chunks[0].span.start, chunks[-1].span.end)
-    reading = (document, language_key(document), settings, tokenizer, book, warnings, span)
+    reading = (document, languages.language_key(document), settings, tokenizer, book, warnings, span)
     prepared = PreparedDocument(*reading, planning_of(settings), chunks)
     prepared.plan  # noqa: B018
     return prepared
@@ -384,7 +358,8 @@ def prompts_used(
         # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
         prompts += FACT_PROMPTS if order.kind == "keyfacts" else ()
-        prompts += [prompt for evaluator in _evaluators(order, own) for prompt in evaluator.prompts]
+        metrics = evaluators(judging, None, own) if order.kind in DRAFTED else ()
+        prompts += [prompt for evaluator in metrics for prompt in evaluator.prompts]
         if (refinement := order.refinement) is not None:
             prompts.append(REVISE)
             prompts += [CRITICIZE] if refinement.feedback_name == "generic" else []
@@ -409,12 +384,11 @@ def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_
     """Return the order with every model's window, and notes on assumptions. A window in the settings is the writer's,
     and that of an object about which nothing is known. Another model's unknown window is assumed to equal the
     writer's."""
-    notes: list[str] = []
     settings, judging, refinement = order.settings, order.judging, order.refinement
     resolved = settings if settings.model in objects else resolve(settings)
     writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
     has_key = bool(os.environ.get("OPENAI_API_KEY", "").strip())
-    notes += [
+    notes = [
         f"{role.settings.model} at {role.address} gets no key: OPENAI_API_KEY is for another server"
         " (key_env in its own settings names its key)"
         for role in (writer, *judges)

@@ -3,13 +3,12 @@ and blocking calls for scripts and notebooks that need no session of their own."
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -178,15 +177,13 @@ class Session:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     def __enter__(self) -> SyncSession:
         return SyncSession(self)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         run_blocking(self.aclose())
 
     async def aclose(self) -> None:
@@ -278,7 +275,7 @@ class Session:
         run = await off_loop(store.runs.get, key)
         given = await off_loop(draft_of_round, store, run, number)
         session_order = runner.defaults.edited(options, OrderParts.of(run.order)).judged_as_before(run.settings)
-        runner.places.with_given(options).check(run.id, session_order.parts, session_order.objects)
+        runner.places.with_given(options).check(run.id, session_order.parts, session_order.roles.objects)
         inputs: dict[str, Any] = {"parent": run.id, "given": given, "findings": list_argument(findings, "findings")}
         order = session_order.order("refine", **inputs)
         return await runner.begin_order(await off_loop(store.documents.get, run.document), order, config=options)
@@ -373,15 +370,11 @@ class Session:
     async def add(self, text: str | Path | Document) -> str:
         """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
         store = self._runner.store
-
-        def add() -> str:
-            if isinstance(text, Document):
-                document = document_of(store, text)
-                store.documents.add(document)
-                return document.id
-            return store.documents.add_text(summary_text(text, "text").text)
-
-        return await off_loop(add)
+        if not isinstance(text, Document):
+            return await off_loop(lambda: store.documents.add_text(summary_text(text, "text").text))
+        document = await off_loop(document_of, store, text)
+        await off_loop(store.documents.add, document)
+        return document.id
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
@@ -410,29 +403,24 @@ class SyncSession:
     ) -> None:
         """The arguments are those of `Session`; or pass a session that is open. `close()` ends it, as `with` does."""
         if isinstance(session, Session) and options:
-            raise UsageError(
-                f"{next(iter(options))} belongs to the session, which is open already", hint="pass it there"
-            )
+            problem = f"{next(iter(options))} belongs to the session, which is open already"
+            raise UsageError(problem, hint="pass it there")
         self.session = session if isinstance(session, Session) else Session(session, **options)
-        self.session._is_blocking = True
         """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+        self.session._is_blocking = True
+        self.store = self.session.store
         self.timeout: float | None = None
         """The seconds that a call may take. One that takes longer is stopped and raises `DeadlineError`."""
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the session: runs still under way are recorded as interrupted, and can be resumed."""
         run_blocking(self.session.aclose())
-
-    @property
-    def store(self) -> Store:
-        """Return the store of the session."""
-        return self.session.store
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics that give a score; see `Session.metrics`."""
@@ -477,40 +465,35 @@ def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
     `redraft.summarize("book.md", model="openai:gpt-5-mini", words=300)`. The arguments are those of `Session` and
     `Session.summarize`, and `timeout`, the seconds that the call may take. The run is stored in the default database,
     or in `store`, and can be resumed if it is interrupted."""
-    of_both: dict[str, Any] = {name: options.get(name) for name in ("metrics", "judging") if name in options}
-    with _opened(options) as (session, of_run):
-        return session.summarize(source, **of_both, **of_run)
+    return _run(SyncSession.summarize, options, source)
 
 
 def evaluate(source: Sources, summary: str | Path, **options: Unpack[AllOptions]) -> Result:
     """Judge a summary, its text or the `Path` of its file, with the arguments of `Session` and `Session.evaluate`."""
-    with _opened(options) as (session, of_run):
-        return session.evaluate(source, summary, **of_run)
+    return _run(SyncSession.evaluate, options, source, summary)
 
 
 def refine(
     source: Sources, summary: str | Path, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]
 ) -> Result:
     """Refine a summary until it meets its goals; the arguments are those of `Session` and `Session.refine`."""
-    with _opened(options) as (session, of_run):
-        return session.refine(source, summary, findings=findings, **of_run)
+    return _run(SyncSession.refine, options, source, summary, findings=findings)
 
 
 def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer:
     """Answer a question about a document; the arguments are those of `Session` and `Session.ask`."""
-    with _opened(options) as (session, of_run):
-        return session.ask(source, question, **of_run)
+    return _run(SyncSession.ask, options, source, question)
 
 
-_OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__}
+_OF_SESSION = {"store", *SessionOptions.__annotations__} - {*Tracing.__annotations__, "metrics", "judging"}
+"""What a session gets of the arguments: a new summary is judged only by the metrics and judges of its run."""
 
 
-@contextmanager
-def _opened(options: AllOptions) -> Iterator[tuple[SyncSession, dict[str, Any]]]:
-    """Open a session with its share of the arguments; yield it with those of the run."""
+def _run(method: Callable[..., ResultT], options: AllOptions, *inputs: object, **of_run: object) -> ResultT:
+    """Open a session with its share of the arguments, and call a method of it with the others."""
     arguments = dict(options)
     of_session: dict[str, Any] = {name: arguments.pop(name) for name in options if name in _OF_SESSION}
     seconds: Any = arguments.pop("timeout", None)
     with Session(**of_session) as session:
         session.timeout = seconds
-        yield session, arguments
+        return method(session, *inputs, **of_run, **arguments)

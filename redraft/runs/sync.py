@@ -45,8 +45,9 @@ def _loop() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
 
 
 def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C, or any exception that a
-    signal raises here, cancels it; it is raised once the coroutine has ended, with the id of its run as `run`."""
+    """Run a coroutine on the shared loop, and return its result or raise its exception, worded for blocking calls.
+    Ctrl-C, or any exception that a signal raises here, cancels it; it is raised once the coroutine has ended, with the
+    id of its run as `run`."""
     thread, loop = _loop()
     if not asyncio.iscoroutine(work):
         raise UsageError(
@@ -66,7 +67,7 @@ def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
         try:
             ended.set_result(task.result())
         except BaseException as error:  # noqa: BLE001  (the caller raises it)
-            ended.set_exception(error)
+            ended.set_exception(error.worded(BLOCKING) if isinstance(error, RedraftError) else error)
 
     def start() -> None:
         started.append(loop.create_task(work))
@@ -106,11 +107,8 @@ def blocking(
 
     @wraps(method)
     def call(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> ResultT:
-        try:
-            result: ResultT = self.wait(method(self.session, *args, **kwargs))
-            return result
-        except RedraftError as error:
-            raise error.worded(BLOCKING) from error.__cause__
+        result: ResultT = self.wait(method(self.session, *args, **kwargs))
+        return result
 
     return call
 
@@ -130,11 +128,10 @@ async def within(seconds: float, work: Coroutine[Any, Any, ResultT]) -> ResultT:
         except TimeoutError:
             if not limit.expired():
                 raise
-    error = DeadlineError(
-        f"the call took longer than {seconds:g} s", fix=("go on with ", RunCommand("resume", runs[0])) if runs else ""
-    )
+    go_on = ("go on with ", RunCommand("resume", runs[0])) if runs else ""
+    error = DeadlineError(f"the call took longer than {seconds:g} s", fix=go_on)
     error.run = runs[0] if runs else ""
-    raise error.worded(BLOCKING)
+    raise error
 
 
 def iterating(
@@ -152,8 +149,6 @@ def iterating(
         try:
             while (event := run_blocking(next_event())) is not None:
                 yield event
-        except RedraftError as error:
-            raise error.worded(BLOCKING) from error.__cause__
         finally:
             run_blocking(events.aclose())
 

@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from redraft.agents.judge import gather_all
-from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span
+from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span, widened
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
@@ -58,9 +58,8 @@ class ToolDoor(Door):
         return "" if any(part.command != "resume" for part in commands) else super().render(parts)
 
     def setting(self, name: str, value: object) -> str:
-        return (
-            f"`{name}`" if value is None else f"`{name}`={value:g}" if isinstance(value, float) else f"`{name}`={value}"
-        )
+        words = f"{value:g}" if isinstance(value, float) else value
+        return f"`{name}`" if value is None else f"`{name}`={words}"
 
     def command(self, command: str, run: str, more: Sequence[str]) -> str:  # noqa: ARG002
         return f"call {command}" + (f" with run {run}" if run else "")
@@ -69,96 +68,57 @@ class ToolDoor(Door):
 TOOL = ToolDoor()
 
 
-class VisibleRuns:
-    """The runs that a language model may see: those that its session has begun, and those that it is passed."""
+def check_of_runs(session: Session, runs: Sequence[str] = ()) -> Callable[[str], str]:
+    """Return a function that raises `RunError` for a run that a language model may not see, whether or not there is
+    one: it may see those that its session has begun, and `runs`, which are full ids of stored runs."""
+    begun, passed = runner_of(session).begun, list_argument(runs, "runs")
+    for run in passed:
+        if session.store.runs.get(run).id != run:
+            raise UsageError(f"{run!r} is not the full id of a run", hint="pass result.run.id")
 
-    def __init__(self, session: Session, runs: Sequence[str] = ()) -> None:
-        """Raises `UsageError` for one of `runs` that is not the full id of a stored run."""
-        self._begun, self._passed = runner_of(session).begun, list_argument(runs, "runs")
-        for run in self._passed:
-            if session.store.runs.get(run).id != run:
-                raise UsageError(f"{run!r} is not the full id of a run", hint="pass result.run.id")
-
-    def check(self, run: str) -> str:
-        """Return the id of a run that may be seen. Raises `RunError` for any other, whether or not there is one."""
-        visible = dict.fromkeys([*self._passed, *self._begun])
+    def check(run: str) -> str:
+        visible = dict.fromkeys([*passed, *begun])
         if run in visible:
             return run
         latest = ", ".join([*visible][-_MOST_NAMED:])
         hint = f"your runs are: {latest}" if visible else "no run has been started yet"
         raise RunError(f"you have no run with the id {one_line(run, 40)!r}", hint=hint)
 
-
-class FoundPassage(BaseModel):
-    """Words of the document, and where they stand."""
-
-    start: int
-    end: int
-    place: str
-    text: str
+    return check
 
 
-def find_passages(document: Document, tokenizer: Tokenizer, query: str, count: int) -> list[FoundPassage]:
+FoundPassage = create_model("FoundPassage", start=int, end=int, place=str, text=str)
+"""Words of the document, and where they stand."""
+
+
+def find_passages(document: Document, tokenizer: Tokenizer, query: str, count: int) -> list[BaseModel]:
     """Return the passages of a document nearest to a query, the nearest first."""
     return [_passage(document, passage.span) for passage in Passages(document, tokenizer).nearest(query, count)]
 
 
-def _passage(document: Document, span: Span) -> FoundPassage:
+def _passage(document: Document, span: Span) -> BaseModel:
     text = document.text[span.start : span.end]
     return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
-class FoundPassages(BaseModel):
-    """The passages found, nearest first."""
-
-    run: str
-    passages: list[FoundPassage]
-
-
-class Findings(BaseModel):
-    """The findings on the draft; `more` are not listed."""
-
-    run: str
-    findings: list[Finding]
-    more: int = 0
-
-
+FoundPassages = create_model("FoundPassages", run=str, passages=list[FoundPassage])
+"""The passages found, nearest first."""
+Findings = create_model("Findings", run=str, findings=list[Finding], more=(int, 0))
+"""The findings on the draft; `more` are not listed."""
 MetricReport = create_model(
     "MetricReport", run=str, metric=str, reason=str, offline_check=bool, **get_type_hints(MetricVerdict)
 )
 """One metric's evaluation of the draft, in short, and whether the built-in model judged its own summary."""
 
 
-class RoundReport(BaseModel):
-    """The scores of the best draft after a round."""
-
-    run: str
-    round: int
-    scores: dict[str, float | None]
-    offline_check: bool
-    """Whether the built-in model judged its own summary."""
-
-
-class DraftReport(RoundReport):
-    """The best draft so far."""
-
-    words: int
-    text: str
-
-
-class RevisionReport(RoundReport):
-    """The result of a revision: whether and why it was accepted."""
-
-    accepted: bool
-    reason: str
-
-
-class FinishReport(BaseModel):
-    """The run has ended."""
-
-    run: str
-    stop_reason: str
-    words: int
+_OF_ROUND: dict[str, Any] = {"run": str, "round": int, "scores": dict[str, float | None], "offline_check": bool}
+"""The scores of the best draft after a round, and whether the built-in model judged its own summary."""
+DraftReport = create_model("DraftReport", **_OF_ROUND, words=int, text=str)
+"""The best draft so far."""
+RevisionReport = create_model("RevisionReport", **_OF_ROUND, accepted=bool, reason=str)
+"""The result of a revision: whether and why it was accepted."""
+FinishReport = create_model("FinishReport", run=str, stop_reason=str, words=int)
+"""The run has ended."""
 
 
 def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
@@ -169,12 +129,12 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
-    visible = VisibleRuns(session, runs)
+    check = check_of_runs(session, runs)
 
     def tool(spec: ToolSpec) -> BaseTool:
         async def call(**arguments: Any) -> tuple[str, BaseModel]:
             try:
-                visible.check(arguments["run"])
+                check(arguments["run"])
                 answer = await spec.work(**arguments)
             except RedraftError as error:
                 advice = TOOL.render(error.fix)
@@ -217,40 +177,33 @@ class ToolSpec:
 
 def tool_specs(session: Session) -> list[ToolSpec]:
     """Return the tools that work on a run of a session."""
-    work = _RunTools(session)
-    return [
-        ToolSpec("find_passages", "Find the passages of the document that are nearest to a query.", work.find),
-        ToolSpec("read_span", "Read the document from one character to another.", work.read),
-        ToolSpec("list_findings", "List the findings of the metrics on the best draft.", work.findings),
-        ToolSpec("current_draft", "Show the best draft of the summary so far, with its scores.", work.draft),
-        ToolSpec(
-            "revise", "Fix findings in a revision, which is accepted only if it improves the scores.", work.revise
-        ),
-        ToolSpec("finish", "End the run with the best draft.", work.finish),
-        *(
-            ToolSpec(f"judge_{name}", f"Judge the best draft by the metric {name}.", work.judging(name))
-            for name in session.metrics()
-        ),
+    of_run = _RunTools(session)
+    works = (of_run.find_passages, of_run.read_span, of_run.list_findings, of_run.current_draft, of_run.revise)
+    judging = [
+        ToolSpec(f"judge_{name}", f"Judge the best draft by the metric {name}.", of_run.judging(name))
+        for name in session.metrics()
     ]
+    return [ToolSpec(work.__name__, work.__doc__ or "", work) for work in (*works, of_run.finish)] + judging
 
 
 class _RunTools:
-    """The implementation of the tools."""
+    """The implementation of the tools: methods have their names, and docstrings that say to an agent what they do."""
 
     def __init__(self, session: Session) -> None:
         self._runner, self._store = runner_of(session), session.store
         # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, run: RunId, query: Query, count: Count = 3) -> FoundPassages:
-        def passages() -> list[FoundPassage]:
-            stored_run = self._store.runs.get(run)
-            document = document_read(self._store, stored_run)
-            return find_passages(document, tokenizer_named(stored_run.tokenizer), query, count)
+    async def find_passages(self, run: RunId, query: Query, count: Count = 3) -> BaseModel:
+        """Find the passages of the document that are nearest to a query."""
+        stored_run = await off_loop(self._store.runs.get, run)
+        document = await off_loop(document_read, self._store, stored_run)
+        tokenizer = await off_loop(tokenizer_named, stored_run.tokenizer)
+        passages = await off_loop(find_passages, document, tokenizer, query, count)
+        return FoundPassages(run=run, passages=passages)
 
-        return FoundPassages(run=run, passages=await off_loop(passages))
-
-    async def read(self, run: RunId, start: Start, end: End) -> FoundPassage:
+    async def read_span(self, run: RunId, start: Start, end: End) -> BaseModel:
+        """Read the document from one character to another."""
         stored_run = await off_loop(self._store.runs.get, run)
         document = await off_loop(self._store.documents.get, stored_run.document)
         length = len(document.text)
@@ -258,12 +211,12 @@ class _RunTools:
         last = min(end, start + min(_LONGEST_READ, (length + 1) // 2), length)
         if start >= last:
             raise UsageError(
-                f"there is nothing from character {start:,} to {end:,}",
-                hint=f"the document has {length:,} characters",
+                f"there is nothing from character {start:,} to {end:,}", hint=f"the document has {length:,} characters"
             )
         return _passage(document, Span(start, last))
 
-    async def findings(self, run: RunId, metric: MetricName = None) -> Findings:
+    async def list_findings(self, run: RunId, metric: MetricName = None) -> BaseModel:
+        """List the findings of the metrics on the best draft."""
         draft = (await self._best(run))[1]
         evaluations = await off_loop(self._store.judgments.of, draft.id)
         if metric is not None and metric not in evaluations:
@@ -276,13 +229,12 @@ class _RunTools:
         more = max(0, len(findings) - MAX_FINDINGS)
         return Findings(run=run, findings=findings[:MAX_FINDINGS], more=more)
 
-    async def draft(self, run: RunId) -> DraftReport:
+    async def current_draft(self, run: RunId) -> BaseModel:
+        """Show the best draft of the summary so far, with its scores."""
         stored_run, best = await self._best(run)
         scores = (await off_loop(read_result, self._store, run)).scores
         itself = _judges_itself(stored_run, best.round, scores)
-        return DraftReport(
-            run=run, round=best.round, words=best.words, text=best.text, scores=scores, offline_check=itself
-        )
+        return widened(DraftReport, best, run=run, scores=scores, offline_check=itself)
 
     async def _best(self, run: str) -> tuple[StoredRun, Draft]:
         """Return a run and its best draft."""
@@ -300,21 +252,16 @@ class _RunTools:
 
         return judge
 
-    async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> RevisionReport:
+    async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> BaseModel:
+        """Fix findings in a revision, which is accepted only if it improves the scores."""
         await self._best(run)
         async with self._turns[run], self._runner.at_work(run, visits=True) as job:
             state = await _revised(job, findings, instruction)
             itself = _judges_itself(job.run, state["round"], state["scores"])
-        return RevisionReport(
-            run=run,
-            round=state["round"],
-            accepted=state["accepted"],
-            reason=state["reason"],
-            scores=state["scores"],
-            offline_check=itself,
-        )
+        return RevisionReport(**state, offline_check=itself)
 
-    async def finish(self, run: RunId, reason: Reason = "finished") -> FinishReport:
+    async def finish(self, run: RunId, reason: Reason = "finished") -> BaseModel:
+        """End the run with the best draft."""
         async with self._turns[run]:
             best = (await self._best(run))[1]
             stop_reason = await self._runner.finish(run, best.id, one_line(reason, 100) or "finished")

@@ -130,7 +130,7 @@ async def evidence(request: Request) -> BaseModel:
     """Return the evidence for a sentence or a finding."""
     query = query_of(request, contracts.EvidenceFilter)
     dossier = await read(request, read_dossier, (await run_of(request)).id)
-    return run_views.evidence_of(dossier, query.sentence, query.finding)
+    return run_views.evidence_of(dossier, **query.model_dump())
 
 
 async def events(request: Request) -> Response:

@@ -112,7 +112,7 @@ def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[contracts.
     return tuple(orders_possible)
 
 
-def items_of(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_page: bool = True) -> contracts.ItemList:
+def items_of(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_page: bool = True) -> contracts.Page:
     """Return a page of the documents of a batch. Only these are read."""
     find_batch(store, name)
     where, values = _chosen(name, item_filter.state, item_filter.q)
@@ -229,7 +229,7 @@ async def status(request: Request, name: str = "") -> contracts.BatchStatus:
     return await read(request, lambda store: status_of(store, snapshot, running, by_page=by_page))
 
 
-async def items(request: Request) -> contracts.ItemList:
+async def items(request: Request) -> contracts.Page:
     """Return a page of the documents of a batch."""
     list_items = partial(items_of, by_page=is_by_page(request))
     return await read(request, list_items, request.path_params["batch"], query_of(request, contracts.ItemFilter))
@@ -300,7 +300,7 @@ _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
     Endpoint("GET", "/api/batches", listed, gives=contracts.BatchList),
     Endpoint("POST", "/api/batches", start, BatchBody, 201, plans=BatchEstimate, forms=True),
-    Endpoint("GET", f"{_BATCH}/items", items, query=contracts.ItemFilter),
+    Endpoint("GET", f"{_BATCH}/items", items, gives=contracts.ItemList, query=contracts.ItemFilter),
     Endpoint("GET", f"{_BATCH}/tables", tables, gives=contracts.BatchTables),
     Endpoint("GET", f"{_BATCH}/download/{{form}}", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", events, kind=EVENT_STREAM),

@@ -45,13 +45,8 @@ SentenceEvidence = create_model(
 """A sentence with its sources, and findings with their evidence."""
 
 
-class EvidenceFilter(Entry):
-    """A sentence of the summary, or a finding."""
-
-    sentence: int | None = None
-    """The number of a sentence of the summary."""
-    finding: str | None = None
-    """The number or id of a finding."""
+EvidenceFilter = create_model("EvidenceFilter", sentence=(int | None, None), finding=(str | None, None))
+"""The number of a sentence of the summary, or the number or id of a finding."""
 
 
 PieceList = create_model("PieceList", chunks=int, total=int, pieces=tuple[Piece, ...], draft=(str | None, ...))
@@ -142,13 +137,8 @@ ExportedPack = create_model("ExportedPack", __config__=ConfigDict(extra="allow")
 """A pack of questions or key facts, as `redraft pack export` writes it."""
 
 
-class ChapterLine(BaseModel):
-    """A chapter of a document."""
-
-    number: int
-    """The number by which `chapters` names it."""
-    title: Line
-    words: int
+ChapterLine = create_model("ChapterLine", number=int, title=Line, words=int)
+"""A chapter of a document, with the number by which `chapters` names it."""
 
 
 ChapterList = create_model("ChapterList", chapters=tuple[ChapterLine, ...])
@@ -183,8 +173,8 @@ Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
 """A state of documents; `short` means done, but a goal was missed."""
 
 
-class BatchTerms(Entry):
-    """What was asked of a batch, and within which limits."""
+class BatchStatus(Entry):
+    """The status of a batch, what was asked of it, and within which limits."""
 
     folder: str | None
     model: str
@@ -197,11 +187,6 @@ class BatchTerms(Entry):
     max_calls: int | None
     left_out: tuple[str, ...]
     """The files that could not be read, and why."""
-
-
-class BatchStatus(BatchTerms):
-    """The status of a batch."""
-
     batch: str
     title: Line
     """Its name, or its first documents if it was given none."""
@@ -260,10 +245,8 @@ class Page(BaseModel):
     """The metrics of these rows."""
 
 
-class ItemList(Page):
-    """A page of the documents of a batch."""
-
-    rows: tuple[ItemRow, ...]
+ItemList = create_model("ItemList", __base__=Page, rows=tuple[ItemRow, ...])
+"""A page of the documents of a batch."""
 
 
 BatchTables = create_model("BatchTables", tables=tuple[Table, ...])

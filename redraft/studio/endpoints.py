@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from jinja2 import Template
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -138,10 +138,8 @@ class Problem(BaseModel):
     hint: str = ""
 
 
-class ProblemReply(BaseModel):
-    """The body of every error."""
-
-    error: Problem
+ProblemReply = create_model("ProblemReply", error=Problem)
+"""The body of every error."""
 
 
 class NotFound(RedraftError):

@@ -55,21 +55,10 @@ ModelList = create_model("ModelList", models=tuple[ModelLine, ...])
 """The built-in model, and those of redraft.toml."""
 
 
-class LocalModel(Entry):
-    """A model of a server on this machine."""
-
-    name: str
-    """The name by which a request can use it."""
-    model: str
-
-
-class LocalServerEntry(Entry):
-    """The usual address of a model server."""
-
-    kind: str
-    address: str
-    answers: bool
-    models: tuple[LocalModel, ...]
+LocalModel = create_model("LocalModel", name=str, model=str)
+"""A model of a server on this machine, under the name by which a request can use it."""
+LocalServerEntry = create_model("LocalServerEntry", kind=str, address=str, answers=bool, models=tuple[LocalModel, ...])
+"""The usual address of a model server."""
 
 
 LocalServers = create_model("LocalServers", servers=tuple[LocalServerEntry, ...])

@@ -49,16 +49,6 @@ def page(request: Request, name: str, here: str, status: int = 200, **values: An
     return HTMLResponse(template(f"studio/{name}.html", *packages).render(**variables, **values), status)
 
 
-class ListPage:
-    """The rows of a long list that are on one page, and the links to the others."""
-
-    def __init__(self, request: Request, rows: Sequence[Any]) -> None:
-        text, self.total = request.query_params.get("page", ""), len(rows)
-        self.pages, self.number = page_at(self.total, int(text) if text.isdecimal() else 1, _ROWS)
-        self.rows = rows[(self.number - 1) * _ROWS : self.number * _ROWS]
-        self.to = ListLinks("", {})
-
-
 class ListLinks:
     """Links to other pages of a list, or to it in another order; `query` is its filter and order."""
 
@@ -82,6 +72,14 @@ class ListLinks:
         if column != run_filter.sort:
             return "none"
         return "ascending" if run_filter.dir == "asc" else "descending"
+
+
+def paged(request: Request, rows: Sequence[Any]) -> dict[str, Any]:
+    """Return the rows of a long list that are on one page, and the links to the others."""
+    text = request.query_params.get("page", "")
+    pages, number = page_at(len(rows), int(text) if text.isdecimal() else 1, _ROWS)
+    of_page = rows[(number - 1) * _ROWS : number * _ROWS]
+    return {"rows": of_page, "total": len(rows), "pages": pages, "number": number, "to": ListLinks("", {})}
 
 
 async def runs(request: Request) -> Response:
@@ -166,7 +164,7 @@ async def compare(request: Request) -> Response:
 
 async def list_page(request: Request, name: str, handler: Callable[[Request], Awaitable[object]]) -> Response:
     """Show a list of the API, a page at a time."""
-    values: dict[str, Any] = {name: ListPage(request, getattr(await handler(request), name))}
+    values: dict[str, Any] = {name: paged(request, getattr(await handler(request), name))}
     return page(request, name, name, **values)
 
 

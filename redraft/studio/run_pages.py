@@ -26,6 +26,7 @@ from redraft.report.markdown.records import comparison_markdown
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import call_rows, packed, page_data
 from redraft.runs.dry_run import RunPlan, plan_run
+from redraft.runs.prepare import DRAFTED
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -151,7 +152,7 @@ async def run(request: Request) -> Response:
     status = await off_loop(run_views.status_of, context.reading, stored_run, at_work=at_work)
     if status.status == "running":
         return page(request, "live", "runs", run=status)
-    if status.kind not in run_views.DRAFTED:
+    if status.kind not in DRAFTED:
         word = partial(with_names, names=status.shown_names)
         content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
@@ -166,7 +167,7 @@ async def run(request: Request) -> Response:
     if status.kind != "ask":
         # The run that it was started from comes first, then the newest.
         rows = [row for row in await off_loop(context.rows.all) if row.document == status.document]
-        comparable = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
+        comparable = [row for row in rows if row.words is not None and row.kind in DRAFTED - {"ask"}]
         comparable = [row for row in comparable if row.run != status.run]
         comparable = sorted(comparable, key=lambda row: row.run != status.parent)[:_MAX_OFFERED]
     dossier, word = await read(request, read_dossier, status.run), partial(with_names, names=status.shown_names)

@@ -167,8 +167,6 @@ class RunRows:
             return [row for _, row in known.values()]
 
 
-DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})
-"""The kinds of runs that have a dossier."""
 _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
 _MAX_PIECES = 40
 

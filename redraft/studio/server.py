@@ -42,24 +42,13 @@ _WAITING_TO_BE_ACCEPTED = 2_048
 _Protocol: Any = AutoHTTPProtocol
 
 
-class Strangers(dict["HttpConnection", None]):
-    """The connections of a server that have not sent the token, oldest first.
+class HttpConnection(_Protocol):  # type: ignore[misc]
+    """uvicorn's connection, with time limits for requests and a limited number of strangers: the connections of a
+    server that have not sent the token, oldest first.
 
     A new connection is always accepted, and the oldest idle one is closed for it. So whoever fills the room with
     connections displaces his own, and the owner's request is read.
     """
-
-    def add(self, connection: HttpConnection) -> None:
-        """Add a new connection, and close the oldest one if there are too many."""
-        self[connection] = None
-        if len(self) > MAX_STRANGERS:
-            oldest = next((connection for connection in self if connection.is_idle), next(iter(self)))
-            del self[oldest]
-            oldest.transport.abort()
-
-
-class HttpConnection(_Protocol):  # type: ignore[misc]
-    """uvicorn's connection, with time limits for requests and a limited number of strangers."""
 
     _timer: asyncio.TimerHandle | None = None
     _reading: Any = None
@@ -69,7 +58,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
     app_state: Mapping[str, Any]
     """What the state of each request begins with."""
 
-    def __init__(self, strangers: Strangers, **server: Any) -> None:
+    def __init__(self, strangers: dict[HttpConnection, None], **server: Any) -> None:
         super().__init__(**server)
         self._strangers = strangers
 
@@ -79,10 +68,15 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Accept a connection."""
+        """Accept a connection, and close the oldest stranger if there are too many."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, TOKEN_SENT: partial(self._strangers.pop, self, None)}
-        self._strangers.add(self)
+        self._strangers[self] = None
+        if len(self._strangers) > MAX_STRANGERS:
+            idle = (connection for connection in self._strangers if connection.is_idle)
+            oldest = next(idle, next(iter(self._strangers)))
+            del self._strangers[oldest]
+            oldest.transport.abort()
         self._wait(HEAD_SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -135,7 +129,7 @@ class StudioServer(uvicorn.Server):
                 app,
                 log_level="critical",
                 access_log=False,
-                http=cast("Any", partial(HttpConnection, Strangers())),
+                http=cast("Any", partial(HttpConnection, {})),
                 backlog=_ACCEPTED_AT_ONCE,
                 ws="none",
                 timeout_graceful_shutdown=_SECONDS_TO_END,

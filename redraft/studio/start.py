@@ -31,11 +31,12 @@ from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.order import SessionOrder, draft_of_round
+from redraft.runs.prepare import DRAFTED
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.studio import orders, run_views
+from redraft.studio import orders
 from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartedRun
 from redraft.studio.endpoints import Endpoint, NotFound
@@ -376,7 +377,7 @@ class ForkBody(RequestBody):
 
 def check_refinable(run: Run) -> None:
     """Raise RunError if a run has no draft that could be refined."""
-    if run.draft is None or run.kind not in run_views.DRAFTED:
+    if run.draft is None or run.kind not in DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
 
 
@@ -406,7 +407,7 @@ def plan_fork(
     findings = requests([text for text in body.requests if text.strip()])
     inputs: dict[str, Any] = {"given": summary, "parent": run.id, "findings": findings}
     order = fork.judged_as_before(run.settings).order("refine", **inputs)
-    work.runner.places.check(run.id, order, fork.objects)
+    work.runner.places.check(run.id, order, fork.roles.objects)
     return store.documents.get(run.document), order
 
 
@@ -437,7 +438,7 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
     is_summary_given = run.settings.strategy == GIVEN_STRATEGY
     # The form drafts and judges by the kind evaluate.
     kind = "evaluate" if run.kind == "summarize" and run.judging else run.kind
-    values |= {"document": run.document, "kind": kind if kind in run_views.DRAFTED else "summarize"}
+    values |= {"document": run.document, "kind": kind if kind in DRAFTED else "summarize"}
     values |= {
         "model": names.get(run.settings.model, run.settings.model),
         "strategy": "" if is_summary_given else run.settings.strategy,

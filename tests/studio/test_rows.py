@@ -25,7 +25,7 @@ from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
-from redraft.studio.pages import ListPage
+from redraft.studio.pages import paged
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.cli.local_command import LocalCommand
 from tests.store.support import evaluation, fill, run
@@ -175,10 +175,10 @@ async def _visit(client: httpx.AsyncClient, text: str, batch: str) -> None:
     + [(f"page={wrong}", 1, (0, 99)) for wrong in ("0", "-1", "x")],
 )
 def test_lists_of_packs_and_experiments_have_pages(asked: str, number: int, rows: tuple[int, int]) -> None:
-    found = ListPage(Request({"type": "http", "query_string": asked.encode(), "headers": []}), range(1001))
-    assert (found.number, found.pages, found.total) == (number, 11, 1001)
-    assert (found.rows[0], found.rows[-1], len(found.rows)) == (*rows, rows[1] - rows[0] + 1)
-    assert not ListPage(Request({"type": "http", "query_string": b"", "headers": []}), ()).rows
+    found = paged(Request({"type": "http", "query_string": asked.encode(), "headers": []}), range(1001))
+    assert (found["number"], found["pages"], found["total"]) == (number, 11, 1001)
+    assert (found["rows"][0], found["rows"][-1], len(found["rows"])) == (*rows, rows[1] - rows[0] + 1)
+    assert not paged(Request({"type": "http", "query_string": b"", "headers": []}), ())["rows"]
 
 
 __all__ = ["two_runs"]

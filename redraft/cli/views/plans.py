@@ -13,7 +13,7 @@ from redraft.report.outputs.formats import Template
 from redraft.report.tables import Table, line
 from redraft.runs.dry_run import RunPlan, total_cost
 from redraft.runs.model_check import CheckResult, ModelCheckResult, RosterEntry
-from redraft.settings import Limits, reads_prompts
+from redraft.settings import EXTRACTIVE, Limits, reads_prompts
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count, dollars, duration, spaced
 
@@ -54,7 +54,7 @@ def _model_item(entry: RosterEntry, role: str, about: Iterable[str]) -> Iterator
 def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     """Yield a model's window, price and settings, and with `replies` how it takes structured replies."""
     if not reads_prompts(entry.model):
-        what = "built in; judges English only" if entry.is_built_in else "runs on this machine"
+        what = "built in; judges English only" if entry.model == EXTRACTIVE else "runs on this machine"
         yield f"{what}; needs no key, costs nothing and reads texts of any length"
         return
     in_table = f"its table [models.{entry.name if entry.name != entry.model else 'NAME'}]"
@@ -91,7 +91,7 @@ def _replies(entry: RosterEntry) -> str:
 
 
 def _checked(check: ModelCheckResult) -> Iterator[str]:
-    if check.is_built_in:
+    if check.model == EXTRACTIVE:
         yield "always works"
         return
     yield f"{'in words' if reads_prompts(check.model) else 'as a judge'}: {_answer(check.words)}"

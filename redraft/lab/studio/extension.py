@@ -29,7 +29,7 @@ from redraft.studio.context import Extension, MenuLink, context_of, read, run_of
 from redraft.studio.endpoints import Endpoint, NotFound, problem_of, with_names
 from redraft.studio.models import look
 from redraft.studio.orders import groups, names_of, rubric_lines
-from redraft.studio.pages import ListPage, acted, page
+from redraft.studio.pages import acted, page, paged
 from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 
@@ -81,7 +81,7 @@ _SHOWN = frozenset({"words", "chunk_tokens", "until", "by_chapter"})
 
 async def listed(request: Request) -> Response:
     """Show the list of experiments."""
-    experiments = ListPage(request, (await work.listed(request)).experiments)
+    experiments = paged(request, (await work.listed(request)).experiments)
     return page(request, "experiments", "experiments", experiments=experiments, kinds=KINDS)
 
 

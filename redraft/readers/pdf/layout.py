@@ -37,30 +37,24 @@ class EdgeLine(NamedTuple):
     """A line that may be a head or foot: it is at the top or bottom of its page, and apart from the text."""
 
     line: PdfLine
-    is_head: bool
+    place: tuple[int, int, bool]
+    """Where heads like this one are, on any page."""
+    key: tuple[str, bool]
+    """What it shares with the same head of another page."""
+    may_be_note: bool
+    """Whether it looks like a footnote."""
+    numbers: set[int]
+    """The numbers that may be that of its page."""
 
-    @property
-    def place(self) -> tuple[int, int, bool]:
-        """Where heads like this one are, on any page."""
-        return round(self.line.bottom / 3), round(self.line.size), self.is_head
-
-    @property
-    def key(self) -> tuple[str, bool]:
-        """What it shares with the same head of another page."""
-        return _key(self.line), self.is_head
-
-    @property
-    def may_be_note(self) -> bool:
-        """Whether it looks like a footnote."""
-        return not self.is_head and NOTE.match(self.line.text) is not None
-
-    @property
-    def numbers(self) -> set[int]:
-        """The numbers that may be that of its page."""
-        text = self.line.text.strip()
+    @classmethod
+    def of(cls, line: PdfLine, is_head: bool) -> EdgeLine:
+        """Return a line as a possible head or foot."""
+        text = line.text.strip()
         match = _NUMBER.fullmatch(text)
         numbers = [match[1]] if match else [number for pair in _AT_AN_EDGE.findall(text) for number in pair]
-        return {int(number) for number in numbers if number.isdigit()}
+        may_be_note = not is_head and NOTE.match(line.text) is not None
+        page_numbers = {int(number) for number in numbers if number.isdigit()}
+        return cls(line, _place(line, is_head), (_key(line), is_head), may_be_note, page_numbers)
 
 
 class RunningHeads:
@@ -87,7 +81,7 @@ class RunningHeads:
         for edge in (edge for edges in self._edges[1:] for edge in edges if not edge.may_be_note):
             heads[edge.place].append(edge.key[0])
         rest = [line for lines in pages[1:] for line in lines]
-        lines_at = Counter(EdgeLine(line, is_head).place for is_head in (True, False) for line in rest)
+        lines_at = Counter(_place(line, is_head) for is_head in (True, False) for line in rest)
         fewest = max(_TWICE, _MIN_PAGES * len(pages))
         self._places: set[tuple[int, int, bool]] = set()
         for place, keys in heads.items():
@@ -154,6 +148,10 @@ class RunningHeads:
         return str(page + self._offset) if self._offset is not None and page + self._offset > 0 else ""
 
 
+def _place(line: PdfLine, is_head: bool) -> tuple[int, int, bool]:
+    return round(line.bottom / 3), round(line.size), is_head
+
+
 def _key(line: PdfLine) -> str:
     return _DIGITS.sub("0", line.text.casefold()).strip()
 
@@ -184,7 +182,7 @@ def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> Iterator[Edg
             if is_at_edge and is_head:
                 upper.append(line)
             if is_at_edge and len(line.text) <= _LONGEST:
-                yield EdgeLine(line, is_head)
+                yield EdgeLine.of(line, is_head)
 
 
 Kind = Literal["text", "heading", "note", "table", "item", "caption"]
@@ -268,10 +266,8 @@ class Layout:
         last: PdfLine | None = None
         notes: list[Paragraph] = []
 
-        parts = self._parts
-        numbers = [{match[1] for line in below if (match := NOTE.match(line.text))} for _, below in parts]
-
-        for page, (body, below) in enumerate(parts):
+        numbers = [{match[1] for line in below if (match := NOTE.match(line.text))} for _, below in self._parts]
+        for page, (body, below) in enumerate(self._parts):
             # A note may be on the page after its reference.
             note_numbers = numbers[page].union(*numbers[page + 1 : page + 2])
             for line, is_table in zip(body, _tables(body), strict=True):
