@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
@@ -589,15 +589,3 @@ REVISION_OF = "revision of "
 """The prefix of the node of a revised draft; the id of the draft it revises follows."""
 NO_REVISION_OF = "no revision of "
 """The prefix where the revision failed: the text is that of the draft it should have revised."""
-
-
-def top_pieces(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Return the highest pieces that together cover about as many chunks as there are summaries, each its own."""
-    cover: list[Piece] = []
-    covered: set[int] = set()
-    for piece in sorted(pieces, key=lambda candidate: (-candidate.level, -candidate.last_chunk, -candidate.step)):
-        chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
-        if not chunks & covered:
-            cover.append(piece)
-            covered |= chunks
-    return tuple(sorted(cover, key=lambda piece: piece.first_chunk))

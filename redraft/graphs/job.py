@@ -30,7 +30,6 @@ from redraft.domain import (
     Piece,
     Round,
     Span,
-    top_pieces,
     widened,
 )
 from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
@@ -431,11 +430,18 @@ def _parent(parent: Parent | Piece) -> Parent:
 
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> tuple[str, tuple[Piece, ...]] | None:
-    """Return the summary of the highest pieces, choosing sentences if they exceed the limit, and these pieces; None
-    without any."""
-    cover = top_pieces(pieces)
-    if not cover:
+    """Return the summary of the highest pieces that together cover about as many chunks as there are summaries, and
+    these pieces; None without any. If they exceed the limit, sentences are chosen."""
+    chosen: list[Piece] = []
+    covered: set[int] = set()
+    for piece in sorted(pieces, key=lambda piece: (-piece.level, -piece.last_chunk, -piece.step)):
+        chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
+        if not chunks & covered:
+            chosen.append(piece)
+            covered |= chunks
+    if not chosen:
         return None
+    cover = tuple(sorted(chosen, key=lambda piece: piece.first_chunk))
     texts = [piece.text for piece in cover]
     text = "\n\n".join(texts)
     if count_words(text) > words:
