@@ -4,7 +4,7 @@ with a note. A text that does not summarize its source is never kept, and raises
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from redraft.text.reply_cleanup import (
     prose_in,
     strip_loops,
     turn_at_end,
+    without_copies,
     without_unfinished,
 )
 from redraft.text.sanitizer import one_line
@@ -55,7 +56,7 @@ _CHARACTERS_A_TOKEN, _SPARE_CHARACTERS = 16, 20_000
 _REFUSALS = 2
 _LONGEST_QUOTE = 200
 
-Kind = Literal["empty", "cut", "unfinished", "long", "short", "loop", "foreign"]
+Kind = Literal["empty", "cut", "unfinished", "long", "short", "loop", "echo", "foreign"]
 _ACCIDENTS: tuple[Kind, ...] = ("empty", "cut")
 
 
@@ -73,6 +74,7 @@ class Flaw:
         complaints: dict[Kind, str] = {
             "empty": "it is empty",
             "loop": f"it says the same over and over; say everything once, {within}",
+            "echo": f"it repeats the instructions; write the text that they ask for, {within}",
             "foreign": f"it is not a summary of the text above; summarize that text, {within}",
             "long": f"{too_many}; {keep}",
             "short": f"it has {words} {unit}, {limit - words} too few; {keep}",
@@ -86,6 +88,8 @@ Examine = Callable[[str], Flaw | None]
 """Returns the flaw of a text, if any."""
 Spare = Callable[[Prompt[Any, str], BaseModel], int]
 """Returns how many tokens of the window a prompt leaves."""
+Instructions = Callable[[Prompt[Any, str], BaseModel], str]
+"""Returns the words of a prompt apart from the texts that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,8 @@ class _Reply:
             flaws.append("kept without its unfinished last sentence")
         if part and part != self.text and (remaining := examine(part)):
             flaws.append(remaining.description)
-        return part == self.text and ends_sentence(self.text), Completion(part, count_words(part), 1, ", ".join(flaws))
+        is_whole = part == self.text and ends_sentence(self.text) and self.flaw.kind != "echo"
+        return is_whole, Completion(part, count_words(part), 1, ", ".join(flaws))
 
 
 class _Tries:
@@ -153,7 +158,7 @@ class _Tries:
 
     def shrink(self, reply: _Reply) -> None:
         """Lower the limit, if that may fix the flaw of the last reply."""
-        if reply.kind in ("short", "loop", "foreign"):
+        if reply.kind in ("short", "loop", "echo", "foreign"):
             return
         if reply.kind == "empty" and not (len(self.replies) > 1 and self.replies[-2].kind in _ACCIDENTS):
             # The first empty reply is only reported.
@@ -173,7 +178,8 @@ class _Tries:
 
 @dataclass(frozen=True, slots=True)
 class StructuredWriter:
-    """A model that writes texts within limits. Without `spare` its window is unlimited."""
+    """A model that writes texts within limits. Without `spare` its window is unlimited; without `instructions` echoes
+    of the prompt are not detected."""
 
     model: Model
     tokens_per_word: float
@@ -184,6 +190,7 @@ class StructuredWriter:
     """The language to write in; None for that of the source."""
     characters: bool = False
     """Whether lengths are counted in characters, for a script without spaces."""
+    instructions: Instructions | None = None
     read: Callable[[str], str] = str
     """Extracts the text from a reply; nothing else is counted or checked."""
     beside: int = 0
@@ -282,11 +289,15 @@ class StructuredWriter:
         prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * tries.room + _SPARE_CHARACTERS])
         # A rule, or a row of stars, is not text.
         text = prose if has_words(prose) else ""
+        if self.instructions is not None:
+            text = without_copies(text, self.instructions(prompt, prompt_input), list(_texts(prompt_input)))
         cut = reply.finish_reason == "length" and not CLOSED.search(reply.value)
         distinct = strip_loops(text)
-        if distinct != text or (cut and turn_at_end(reply.value)):
+        if has_words(prose) and 2 * count_words(text) < count_words(prose):
+            flaw: Flaw | None = Flaw("echo", "repeats the instructions")
+        elif distinct != text or (cut and turn_at_end(reply.value)):
             # A loop of openings may be cleaned up entirely, so the raw reply is checked.
-            flaw: Flaw | None = Flaw("loop", "says the same over and over")
+            flaw = Flaw("loop", "says the same over and over")
         elif not text:
             flaw = Flaw("empty", "empty")
         else:
@@ -330,3 +341,13 @@ def max_intermediate_words(words: int, stage: Stage = "revision", ceiling: int =
     """Return the most words that an intermediate text may have, never more than the ceiling if there is one."""
     most = int(words * (1 + _TOLERANCE[stage]))
     return min(most, ceiling or most)
+
+
+def _texts(prompt_input: BaseModel) -> Iterator[str]:
+    for name in type(prompt_input).model_fields:
+        value = getattr(prompt_input, name)
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, BaseModel):
+                yield from _texts(part)
+            elif isinstance(part, str):
+                yield part

@@ -219,6 +219,7 @@ class Job:
             spare if reads_prompts(settings.model) else None,
             settings.language,
             in_characters,
+            prepared.book.instructions,
             count=prepared.tokenizer.count,
         )
 

@@ -107,9 +107,16 @@ class PromptBook:
 
     def render(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
         """Return the text to send."""
+        return self._filled(prompt, _fenced(inputs))
+
+    def instructions(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
+        """Return the text to send without fenced content."""
+        return self._filled(prompt, _fenced(inputs, is_bare=True))
+
+    def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
         place = self._place(prompt.name)
         template = _compile(prompt, self.template(prompt), place)
-        values, parts = _fenced(inputs), list[str]()
+        parts: list[str] = []
         room = _LONGEST_TEXT
         try:
             for part in template.generate(values):
@@ -197,8 +204,9 @@ def neutralize(text: str) -> str:
     return disarmed(text, _OURS)
 
 
-def _fenced(inputs: BaseModel) -> dict[str, object]:
-    """Return the values of a template: texts from outside in fences, and None for what is left out."""
+def _fenced(inputs: BaseModel, *, is_bare: bool = False) -> dict[str, object]:
+    """Return the values of a template: texts from outside in fences, or only a line break in place of each, and None
+    for what is left out."""
     kind = type(inputs)
     values: dict[str, object] = {name: getattr(inputs, name) for name in kind.model_fields}
     all_tags = _OURS | {mark.tag for _, mark in _marks(kind, Fence)}
@@ -206,7 +214,10 @@ def _fenced(inputs: BaseModel) -> dict[str, object]:
     for name, mark in _marks(kind, Fence):
         value: Any = values[name]
         is_empty = value is None or (value in ("", []) and not kind.model_fields[name].is_required())
-        values[name] = None if is_empty else _in_fence(mark, value, all_tags, partial(tags.tag, name))
+        if is_empty or is_bare:
+            values[name] = None if is_empty else "" if value == [] else "\n"
+            continue
+        values[name] = _in_fence(mark, value, all_tags, partial(tags.tag, name))
     for name, item_tags in _marks(kind, ItemTags):
         values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
     return values

@@ -1,4 +1,4 @@
-"""Takes the text out of a model's reply, without loops, and finds traces of how a summary was made."""
+"""Takes the text out of a model's reply, without loops and echoes, and finds traces of how a summary was made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, groupby
 from pathlib import Path
@@ -46,7 +46,7 @@ def prose_in(reply: str) -> str:
 
 
 # How often a sentence is repeated in a loop, and how many words of it differ: shorter ones may well be repeated ("And
-# so it was.").
+# so it was."), and occur in any text ("Write plain prose.").
 _OFTEN, _MIN_KEY_WORDS = 3, 4
 # The number of consecutive repetitions of a short one that make a loop.
 _IN_A_ROW = 5
@@ -78,6 +78,11 @@ def strip_loops(text: str) -> str:
         if not is_begun and (key not in loops or key not in first):
             remaining.append(part)
             first.add(key)
+    return _joined(text, remaining, parts)
+
+
+def _joined(text: str, remaining: Sequence[Span], parts: Sequence[Span]) -> str:
+    """Return the text of the parts that remain, with what stands before each; as it is, if none is left out."""
     if len(remaining) == len(parts):
         return text
     before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
@@ -100,6 +105,28 @@ def without_unfinished(text: str) -> str:
         return text
     complete = text[: spans[-1].start].rstrip()
     return complete if ends_sentence(complete) and 2 * count_words(complete) >= count_words(text) else text
+
+
+def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
+    """Return the text without sentences of the `instructions`, unless they are also in `material`."""
+    reply = f" {' '.join(words(text))} "
+    copies = {sentence for sentence in _instructed(instructions, language_of(instructions)) if sentence in reply}
+    if not copies:
+        return text
+    sources = [f" {' '.join(words(source))} " for source in material]
+    copies = {sentence for sentence in copies if not any(sentence in source for source in sources)}
+    parts = list(_parts(text))
+    remaining = [part for part in parts if f" {' '.join(words(text[part.start : part.end]))} " not in copies]
+    return _joined(text, remaining, parts)
+
+
+@lru_cache(maxsize=64)
+def _instructed(instructions: str, language: str) -> frozenset[str]:
+    """Return the words of each sentence of a prompt without its material, which is the same for many replies. Short
+    ones occur in any text."""
+    del language
+    keys = (words(instructions[slice(*part)]) for part in _parts(instructions))
+    return frozenset(f" {' '.join(key)} " for key in keys if len(key) >= _MIN_KEY_WORDS)
 
 
 def _parts(text: str) -> Iterator[Span]:

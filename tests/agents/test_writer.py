@@ -280,6 +280,29 @@ def test_whole_sentences_of_cut_texts_are_kept() -> None:
     assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
 
 
+class TestEchoes:
+    order = "Merge these summaries into one good summary."
+
+    def written(self, model: Model, **named: Any) -> Completion:
+        return written(model, instructions=lambda *_: f"Read this.\n\n{self.order} Use few words.", **named)
+
+    def test_prompt_words_are_no_part_of_it(self) -> None:
+        assert self.written(Model([f"{self.order} {prose(40)}"])) == Completion(prose(40), 40, 1)
+
+    def test_unless_the_document_says_them_too(self) -> None:
+        text = f"{self.order} {prose(40)}"
+        assert self.written(Model([text]), excerpt=f"He said: {self.order}").text == text
+
+    def test_reply_of_mere_echo_is_told(self) -> None:
+        model = Model([f"{self.order} {TURN[-10:]}", prose(40)])
+        assert self.written(model).text == prose(40)
+        assert told(model)[1] == "it repeats the instructions; write the text that they ask for, in at most 50 words"
+
+    def test_echo_alone_is_never_the_summary(self) -> None:
+        completion = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))
+        assert (completion.text, completion.flaw) == ("It is so.", "repeats the instructions")
+
+
 @pytest.mark.parametrize("end", ["", "\n</summary>", "\n</summary>\nAnything else?", "\n</summ", "</"])
 def test_text_cut_in_its_tag_is_whole(end: str) -> None:
     reply = f"<summary>\n{prose(40)}{end}"
