@@ -99,8 +99,12 @@ class DraftFindings:
 def errors_in(evaluations: Judged, aims: Aims, gone: Sequence[str] = ()) -> list[Finding]:
     """Return what the document contradicts or does not support in a draft, each error once."""
     others = {REVIEW, *(metric for metric, aim in aims.items() if aim == "form")}
-    accusing = [finding for finding in findings_of(evaluations) if finding.task in ACCUSING and finding.id not in gone]
-    return distinct_errors([finding for finding in accusing if finding.metric not in others])
+    errors: list[Finding] = []
+    for finding in findings_of(evaluations):
+        counts = finding.task in ACCUSING and finding.metric not in others and finding.id not in gone
+        if counts and not any(is_same_error(finding, earlier) for earlier in errors):
+            errors.append(finding)
+    return errors
 
 
 def is_same_error(error: Finding, second: Finding) -> bool:
@@ -119,15 +123,6 @@ def with_same_errors(ids: Sequence[str], evaluations: Judged) -> list[str]:
     chosen = [error for error in errors if error.id in ids]
     same = (error.id for error in errors if any(is_same_error(error, chosen_error) for chosen_error in chosen))
     return [*dict.fromkeys([*ids, *same])]
-
-
-def distinct_errors(errors: Sequence[Finding]) -> list[Finding]:
-    """Return the first finding on each error."""
-    distinct: list[Finding] = []
-    for error in errors:
-        if not any(is_same_error(error, earlier) for earlier in distinct):
-            distinct.append(error)
-    return distinct
 
 
 def missed_metrics(scores: Scores, goals: Goals) -> list[str]:
