@@ -355,13 +355,12 @@ def finding_item(
     return item(head, (f"- {name}: {text}" for name, text in parts if text), mark)
 
 
-def brief_finding(finding: Finding) -> str:
-    """Return a finding in one line."""
-    is_of_sentence = finding.sentence and (not finding.question or claim_in(finding.question))
-    quote = f"“{finding.sentence}”" if is_of_sentence else ""
-    about = f"{_kind(finding)}: {line(shortened(quote or _about(finding), 120))}"
+def brief_finding(finding: Finding, *, standalone: bool = True) -> str:
+    """Return a finding in one line; a `standalone` one with the sentence that it is about."""
+    is_of_sentence = finding.sentence and (not finding.question or (standalone and claim_in(finding.question)))
+    about = f"“{line(shortened(finding.sentence, 120))}”" if is_of_sentence else line(shortened(_about(finding), 120))
     contrast = _contrast(finding)
-    return f"{about} -> {line(shortened(contrast, 80))}" if contrast else about
+    return f"{_kind(finding)}: {about}{f' -> {line(shortened(contrast, 80))}' if contrast else ''}"
 
 
 def _kind(finding: Finding) -> str:

@@ -375,7 +375,9 @@ def diff_markdown(
     changes = [
         part
         for change in difference.changes
-        for part in item(_change(change), (f"- fixes: {brief_finding(finding)}" for finding in change.answers))
+        for part in item(
+            _change(change), (f"- fixes: {brief_finding(finding, standalone=False)}" for finding in change.answers)
+        )
     ]
     fixed, new = (
         [part for number, finding in enumerate(findings, 1) for part in finding_item(finding, document, f"{number}.")]
