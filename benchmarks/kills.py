@@ -44,7 +44,7 @@ LATENCY = ("--latency-base", "0.2", "--latency-prompt", "0.00001", "--latency-co
 SETTINGS = ("--model", "openai:gpt-4o-mini", "--temperature", "0", "--concurrency", str(CONCURRENCY))
 METRICS = ("coverage", "consistency", "faithfulness", "spread")
 WORDS = (150, 300)
-_RUNS = re.compile(r'((?:made_in|judged_in)": )"\w+"')
+_RUN = re.compile(r"\b[0-9a-f]{8}\b")
 _ANSWERS = "SELECT count(*), count(DISTINCT key) FROM calls WHERE reply IS NOT NULL"
 
 
@@ -139,10 +139,10 @@ def grids(folder: Path, kills: int, most: int) -> None:
     table(rows)
     one, other = results(calm), results(killed)
     different = sorted(name for name in one if one[name] != other.get(name))
-    print(f"\n{len(texts)} stories, {len(WORDS)} settings, {len(METRICS)} metrics: {len(one)} files")
+    print(f"\n{len(texts)} stories, {len(WORDS)} settings, {len(METRICS)} metrics: {len(one)} tables")
     once = answered(killed) == answered(calm) == again and len(set(again)) == 1
     right = one.keys() == other.keys() and not different and once
-    print("every file is the same, and nothing was answered twice" if right else f"WRONG: {different}")
+    print("every table is the same, and nothing was answered twice" if right else f"WRONG: {different}")
 
 
 def started(books: Path, folder: Path) -> subprocess.Popen[bytes]:
@@ -189,9 +189,9 @@ def answered(folder: Path) -> tuple[int, int]:
 
 
 def results(folder: Path) -> dict[str, str]:
-    """The files of an experiment without the names of its runs."""
-    found = {one.name: one.read_text("utf-8") for one in sorted((folder / "results").iterdir())}
-    return {name: _RUNS.sub(r'\1"-"', text) for name, text in found.items() if name != "items.csv"}
+    """The tables of an experiment, without the ids of its runs and its cost, in which calls lost at a kill count."""
+    texts = {path.name: path.read_text("utf-8") for path in sorted((folder / "results").glob("*.csv"))}
+    return {name: _RUN.sub("-", text) for name, text in texts.items() if name not in ("items.csv", "cost.csv")}
 
 
 if __name__ == "__main__":
