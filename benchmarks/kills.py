@@ -9,8 +9,8 @@ be that of a run which nobody killed. A reply that the server has sent is in fli
 
 `grid` is an experiment with two settings of the built-in model (150 and 300 words) on each story, by coverage,
 consistency, faithfulness and spread. One is left alone. The other is killed when the ledger has an equal part more of
-its answers, each time in another process, and then goes on to its end. All files must be the same to the byte but for
-the names of runs, which are drawn, and the ledgers must hold the same answers, each once.
+its answers, each time in another process, and then goes on to its end. All tables but the cost must be the same to the
+byte, apart from the ids of runs, which are drawn, and the ledgers must hold the same answers, each once.
 """
 
 from __future__ import annotations
