@@ -78,7 +78,7 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
         connecting._thread.daemon = True
         try:
             saver = FileSaver(await connecting, serde=PlainSerializer(checkpoints.place))
-        except (sqlite3.Error, OSError):
+        except Exception:
             # Its thread answers the event loop once more, which must not be closed by then.
             await off_loop(connecting._thread.join, _TO_STOP)
             raise
