@@ -108,7 +108,9 @@ def test_last_is_the_newest_run(command: LocalCommand) -> None:
     assert [run["run"] for run in command.run("runs", "--status", "stopped", "--json").json["runs"]] == [first]
     assert f"reading run {first}" in command.run("resume").err, "the newest run that can go on"
     assert "no run has stopped before its end\n  `redraft runs` lists all runs" in command.run("resume", code=1).err
-    assert command.run("fork", "last", "-g", "coverage=0", "--json").json["parent"] == newest
+    fork = command.run("fork", "last", "-g", "coverage=0", "--json").json
+    assert fork["parent"] == newest
+    assert f"reading run {fork['run']}" in command.run("fork", "-g", "coverage=0").err, "the newest run without a name"
     command.run("ask", "book.md", "Who rang the bell?", "-q")
     followed = command.run("ask", "--follow", "last", "And why?", "--json").json["run"]
     assert command.run("runs", "-n", "1", "--json").json["runs"][0]["run"] == followed

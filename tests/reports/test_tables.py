@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
-from redraft.domain import record_json
+from redraft.domain import Evaluation, Finding, record_json
+from redraft.evaluators.metric_info import WITHOUT_JUDGE
+from redraft.llm.nli import claim_question
+from redraft.report.markdown.evaluation import brief_finding, metric_line
 from redraft.report.tables import Report, Table, items_csv
 
 
@@ -81,3 +85,19 @@ def test_items_are_lines_and_columns() -> None:
         ["'=1+1", "", "", "", "", "", "", "2", "1", "x y"],
     ]
     assert items_csv([]) == "\n"
+
+
+def test_a_brief_finding_quotes_the_sentence_of_a_claim() -> None:
+    sentence = f"{'The bank was rotten and ' * 9}it fell."
+    asked = Finding("consistency", "inconsistent", "correct", "It says no.", sentence, claim_question(sentence))
+    brief = brief_finding(asked)
+    assert brief.startswith("inconsistent: “The bank was rotten")
+    assert brief.endswith("…”"), "a quote that is shortened is closed"
+    assert brief_finding(asked, standalone=False) == "inconsistent: It says no."
+
+
+def test_a_score_that_no_judge_gives_counts_no_items() -> None:
+    scored = Evaluation("dates", 1, "scored", 0.5, judged=1)
+    assert metric_line(scored) == "dates 0.50: 1 item judged, 0 findings"
+    assert metric_line(replace(scored, details={WITHOUT_JUDGE: True})) == "dates 0.50: 0 findings"
+    assert "3 claims judged" in metric_line(replace(scored, metric="consistency", judged=3))
