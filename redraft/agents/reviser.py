@@ -12,10 +12,10 @@ from math import inf
 from typing import Any
 
 from redraft.agents.evidence import NEAR, EvidenceReader
-from redraft.agents.structured_writer import Completion, StructuredWriter, max_intermediate_words
+from redraft.agents.structured_writer import StructuredWriter, max_intermediate_words
 from redraft.builtin.facade import shortened
 from redraft.document import merge_spans
-from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
+from redraft.domain import REVIEW, Completion, Finding, PointAnswer, PointOutcome, Span
 from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import FEWEST, locate, shares_names

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from redraft.domain import Usage
+from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
@@ -90,16 +90,6 @@ Spare = Callable[[Prompt[Any, str], BaseModel], int]
 """Returns how many tokens of the window a prompt leaves."""
 Instructions = Callable[[Prompt[Any, str], BaseModel], str]
 """Returns the words of a prompt apart from the texts that it is given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A text, the number of tries, and its flaws if none was valid."""
-
-    text: str
-    words: int
-    attempts: int
-    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from redraft.agents.judge import ItemResults, Judge
-from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Completion, Flaw, StructuredWriter
-from redraft.domain import Span, TextKind
+from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Flaw, StructuredWriter
+from redraft.domain import Completion, Span, TextKind
 from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.llm.base import Request, Sampling
 from redraft.prompts import summarization

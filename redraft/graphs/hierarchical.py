@@ -11,16 +11,8 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from redraft.agents.structured_writer import MIN_WORDS, max_intermediate_words
-from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span, Usage
-from redraft.errors import (
-    EmptyReply,
-    IncompleteError,
-    NotShrinkingError,
-    RedraftError,
-    RejectedRequest,
-    ReplyError,
-    Set,
-)
+from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span
+from redraft.errors import IncompleteError, NotShrinkingError, RedraftError, Set
 from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -139,16 +131,10 @@ class SummaryTree:
             limit = min(level_words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
             place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(level_words)
             request = (excerpt, limit, place, max_intermediate_words(limit, "leaf", job.plan.words))
-            try:
-                completion = await job.writer.summarize_chunk(
-                    *request, place=job.place(chunk), before=job.before(chunk), cap=cap
-                )
-                if not completion.text:
-                    raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
-            except (ReplyError, RejectedRequest) as error:
-                await job.gap(chunk.index, error)
+            writing = job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk), cap=cap)
+            completion = await job.completion(chunk.index, writing, place)
+            if completion is None:
                 return None
-            await job.close_gap(chunk.index)
             if job.writer.says_nothing(completion.text):
                 self._silent += 1
                 return None

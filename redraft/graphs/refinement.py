@@ -16,11 +16,11 @@ from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, attempts
 from redraft.agents.judge import gather_all
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
-from redraft.agents.structured_writer import Completion
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
     REVISION_OF,
+    Completion,
     Draft,
     DraftComparison,
     Evaluation,

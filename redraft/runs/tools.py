@@ -244,7 +244,7 @@ class _RunTools:
     def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
         async def judge(run: RunId) -> BaseModel:
             async with self._runner.at_work(run, visits=True) as job:
-                best, judging = (await self._best(run))[1], await off_loop(job.with_metrics([metric]).made)
+                best, judging = (await self._best(run))[1], await off_loop(job.with_metrics, [metric])
                 evaluation = await judging.judges.judge_by(metric, best.id)
                 itself = _judges_itself(job.run, best.round, [metric])
                 short = metric_verdict(evaluation)
@@ -288,7 +288,7 @@ async def _revised(job: Job, findings: Sequence[str], instruction: str) -> State
 
     aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
     metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
-    job = await off_loop(job.with_metrics(metrics).made)
+    job = await off_loop(job.with_metrics, metrics)
     rounds = await off_loop(job.store.rounds.of, run.id)
     if not rounds:
         rounds = [Round(0, run.draft, accepted=True, reason="the first draft")]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from redraft.agents.decider import _point
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import Reviser, RevisionRequest, point_to_fix, read_reply
-from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
+from redraft.agents.structured_writer import MAX_TRIES, StructuredWriter
 from redraft.agents.writer import Writer, is_no_answer
-from redraft.domain import Document, Evidence, Finding, Span, Usage
+from redraft.domain import Completion, Document, Evidence, Finding, Span, Usage
 from redraft.errors import EmptyReply
 from redraft.llm.base import FunctionModel, Line, Reply, Request, ScriptedModel
 from redraft.prompts.contract import InputT, ValueT
