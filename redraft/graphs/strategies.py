@@ -200,10 +200,8 @@ def strategy_named(strategy: str | Strategy) -> Strategy:
     """Return the strategy of this name: passed as an object, of redraft, or of an installed package."""
     name = name_of(strategy)
     plugins.refuse_taken(_KIND, _TAKEN)
-    if name == ANSWER:
-        return _ANSWERING
-    if name in STRATEGIES or name in _objects:
-        return STRATEGIES.get(name) or _objects[name]
+    if own := {ANSWER: _ANSWERING, **STRATEGIES, **_objects}.get(name):
+        return own
     installed = plugins.names(_KIND)
     if name not in installed:
         *first_names, last = [*STRATEGIES, *installed]

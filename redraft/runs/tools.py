@@ -18,7 +18,7 @@ from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span, widene
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
-from redraft.graphs.evaluation import MetricTask, metric, metric_verdict
+from redraft.graphs.evaluation import metric, metric_verdict
 from redraft.graphs.job import Job
 from redraft.graphs.policy import findings_in, metric_scores, scores_of
 from redraft.graphs.refinement import confirm, revise, settle
@@ -306,11 +306,7 @@ async def _revised(job: Job, findings: Sequence[str], instruction: str) -> State
             hint="list_findings has those that are left",
         )
     state = cast("State", {**state, **await revise(state, job)})
-    tasks: list[MetricTask] = [
-        {"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}
-        for evaluator in job.judges.evaluators
-    ]
-    await gather_all([metric(task, job) for task in tasks])
+    await gather_all([metric({**state, "metric": evaluator.name}, job) for evaluator in job.judges.evaluators])
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast("State", {**state, **await settle(state, job)})
