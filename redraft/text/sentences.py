@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import merge
@@ -200,6 +200,12 @@ def last_sentences(text: str, within: Span, limit: int) -> str:
             break
         start = span.start
     return text[start : within.end].strip()
+
+
+def first_sentences(text: str, tokens: int, count: Callable[[str], int]) -> str:
+    """Return the first whole sentences of a text with at most so many tokens together."""
+    ends = [0, *(span.end for span in sentences(text))]
+    return text[: ends[bisect_right(ends, max(0, tokens), key=lambda end: count(text[:end])) - 1]]
 
 
 def halves(text: str, within: Span) -> tuple[Span, Span] | None:
