@@ -145,10 +145,8 @@ class EvidenceReader:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
         spans = [passage.span for place in self._quoted(question) for passage in self.passages.holding(place)]
-        if spans and not wide:
-            return spans
-        near = [passage.span for passage in self.passages.nearest(question, count)]
-        return list(dict.fromkeys([*spans, *near]))
+        near = [] if spans and not wide else self.passages.nearest(question, count)
+        return list(dict.fromkeys([*spans, *(passage.span for passage in near)]))
 
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
