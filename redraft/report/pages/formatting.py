@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from redraft.domain import Document
@@ -27,6 +27,7 @@ from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, chu
 from redraft.report.history.judges import query_in_words
 from redraft.report.history.lineage import origin_note
 from redraft.report.markdown.records import stage
+from redraft.report.outputs.formats import templates
 from redraft.report.tables import Table, figure
 from redraft.settings import EXTRACTIVE
 from redraft.store.calls import parts_of
@@ -275,14 +276,7 @@ def assets(sheets: Sequence[str], entry: str, *packages: str) -> dict[str, str]:
 @cache
 def environment(*packages: str) -> Environment:
     """Return the templates of these pages, and of packages that add to them."""
-    pages = Environment(
-        loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, PAGES)]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    pages = templates(*packages, PAGES)
     pages.filters.update(FILTERS)
     pages.tests.update(heading=is_heading)
     return pages
