@@ -13,7 +13,7 @@ from redraft.cli.sections import FOUND, Command, names_a_run
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, RunError, Set, UsageError
 from redraft.fields import ModelSettings, RubricSettings, option_of
-from redraft.order import JUDGES_ADDRESS, OrderParts
+from redraft.order import JUDGES_ADDRESS, Order, OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 from redraft.text.words import has_words
@@ -270,6 +270,14 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
     return load_all(sources, selection=document_part(values) if is_part else None)
 
 
+def carry_out(source: Document | tuple[str, ...], order: Order, values: Values, **more: Any) -> int:
+    """Carry out an order on a document, which is read if need be, and print the result; return the exit code."""
+    from redraft.cli import runner
+
+    document = document_at(source, values) if isinstance(source, tuple) else source
+    return runner.carry_out(document, order, values, **more)
+
+
 def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
     """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
@@ -282,7 +290,7 @@ def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
 
 def refinement(values: Values, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
-    from redraft.cli.preset_option import CHOSEN
+    from redraft.cli.options import CHOSEN
     from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 

@@ -16,7 +16,6 @@ from redraft.cli.hints import own_places, run_command
 from redraft.cli.output_files import FILES, TableForm, table_form, write_text
 from redraft.cli.overview import CommandGroup
 from redraft.cli.parse_options import store_to_read
-from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
@@ -65,7 +64,7 @@ worker_options = options.grouped(
 @options.goal_options
 @options.settings("metrics")
 @options.judging_options
-@preset_option
+@options.preset_option
 @options.model_options
 @options.part_options
 @options.limit_options

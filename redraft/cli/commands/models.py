@@ -11,7 +11,7 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
 from redraft.cli.overview import CommandGroup, help_texts
-from redraft.cli.sections import Command, command
+from redraft.cli.sections import EVERY, Command, command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
 from redraft.errors import UsageError
@@ -121,8 +121,8 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
         name, subcommand, _ = parent.command.resolve_command(parent, [word])
         assert subcommand is not None
         parent = click.Context(subcommand, parent=parent, info_name=name)
-    last = parent.command
-    click.echo(last.everything(parent) if isinstance(last, Command) else last.get_help(parent))
+    parent.meta[EVERY] = True
+    click.echo(parent.command.get_help(parent))
 
 
 @click.group(cls=CommandGroup)

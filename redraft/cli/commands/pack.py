@@ -10,7 +10,6 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.overview import CommandGroup
-from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import Command, command
 from redraft.cli.terminal import echo_json, json_text, say
 from redraft.domain import KeyFacts, Pack
@@ -34,7 +33,7 @@ def pack() -> None:
 @options.sources
 @options.judge_options
 @options.questions
-@preset_option
+@options.preset_option
 @options.asking_options
 @options.store_options
 def build_pack(sources: tuple[str, ...], **values: Any) -> int:
@@ -43,11 +42,9 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     Missing ones are tried again. evaluate and refine use these questions under the same options. `redraft keyfacts`
     builds the key facts.
     """
-    from redraft.cli.runner import carry_out
-
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="pack", settings=settings, judging=judging)
-    return carry_out(parse_options.document_at(sources, values), order, values)
+    return parse_options.carry_out(sources, order, values)
 
 
 @pack.command("export", cls=Command, short_help="Print the questions and key facts of a document as JSON.")
@@ -150,7 +147,7 @@ def list_packs(db: str | None, as_json: bool) -> None:
 @options.keyfact_options
 @options.typed_option("--pruned", is_flag=True, help="Also show pruned facts, and why.")
 @options.judge_options
-@preset_option
+@options.preset_option
 @options.asking_options
 @options.store_options
 def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
@@ -159,8 +156,6 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
     the text does not support, opinions and trivia. Key facts are built once and then kept.
     """
-    from redraft.cli.runner import carry_out
-
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="keyfacts", settings=settings, judging=judging)
-    return carry_out(parse_options.document_at(sources, values), order, values, pruned=pruned)
+    return parse_options.carry_out(sources, order, values, pruned=pruned)

@@ -1,4 +1,5 @@
-"""`redraft runs`, `show`, `export` and `forget`: the list of runs, the result of one, its file, and its removal."""
+"""`redraft runs`, `show`, `export`, `trace`, `lineage` and `diff`: the list of runs, and what is known of one; and
+`forget`: its removal."""
 
 from __future__ import annotations
 
@@ -368,3 +369,36 @@ def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) 
     with parse_options.store_to_read(db) as store:
         traced = read_lineage(store, run_id, encoder=encoder)
     show_record(record_json(traced), lineage_markdown(traced), as_json=as_json)
+
+
+@command()
+@options.run_argument
+@click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
+@options.db
+@options.as_json
+def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> None:
+    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change fixed.
+
+    Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
+    """
+    from redraft.cli.views.markdown import show_record
+    from redraft.report.history.results import document_read
+    from redraft.report.history.trace import difference, read_trace
+    from redraft.report.markdown.trace import diff_markdown
+    from redraft.text.languages import language_context
+
+    if len(rounds) not in {0, 2}:
+        raise UsageError("give two rounds or none", hint="see `redraft diff --help`")
+    with store_to_read(db) as store:
+        read = read_trace(store, run_id)
+        document = document_read(store, read.result.run)
+    ends_at = (0, read.number(read.result.run.drafted()) or 0)
+    before, after = (read.turn(number) for number in rounds or ends_at)
+    with language_context(document):
+        draft_diff = difference(before, after)
+    ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
+    content = {"run": read.result.run.id, **ends, **record_json(draft_diff)}
+    markdown = diff_markdown(draft_diff, before, after, document, read.result.offline_checked)
+    if not rounds and len(read.rounds) == 1:
+        markdown = "This run has only one draft.\n"
+    show_record(content, markdown, as_json=as_json)

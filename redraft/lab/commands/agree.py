@@ -12,7 +12,6 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import write_text
-from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
@@ -41,7 +40,7 @@ _shared = options.grouped(
         " threshold=0.2:0.7:0.1; may be repeated.",
     ),
     options.judging_options,
-    preset_option,
+    options.preset_option,
     options.model_options,
     delivery.run_options,
     options.dry_run,

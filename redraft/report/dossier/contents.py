@@ -32,7 +32,7 @@ from redraft.domain import (
 )
 from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
-from redraft.report.history.results import Result, document_read, findings_in
+from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.store.calls import Message, PromptRecord
