@@ -11,8 +11,7 @@ from redraft.evaluators.statistics import MIN_VALUES, RESAMPLES, Interval
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.history.lineage import GIVEN_SAID
 from redraft.report.markdown.evaluation import QUOTE, joined, section, table
-from redraft.report.pages.dossier import FIFTHS, Clause, source_shares
-from redraft.report.pages.formatting import assets, environment, in_language
+from redraft.report.pages.html import FIFTHS, Clause, assets, environment, in_language, source_shares
 from redraft.report.tables import line
 from redraft.studio.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.text.places import place_of

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from redraft.errors import Door, RedraftError, UsageError, error_for
 from redraft.fields import first_error, option_of, validated
-from redraft.report.pages.formatting import allowed, environment, static
+from redraft.report.pages.html import allowed, environment, static
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.studio.comparison_views import PACKAGE

@@ -21,7 +21,7 @@ from redraft.fields import validated
 from redraft.graphs.policy import ReviewAnswer
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.pages.formatting import ShownTable, report_rows
+from redraft.report.pages.html import ShownTable, report_rows
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api

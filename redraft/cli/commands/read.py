@@ -44,7 +44,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
     if as_text and not as_json:
         click.echo(prose(document.text))
     else:
-        show_record(content, document_markdown(document), as_json=as_json)
+        show_record(content, document_markdown(document, content), as_json=as_json)
 
 
 def document_json(document: Document) -> dict[str, object]:

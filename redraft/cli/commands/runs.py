@@ -174,7 +174,7 @@ def export(
     from redraft.report.dossier.contents import read_dossier
     from redraft.report.history.results import read_result
     from redraft.report.markdown.trace import run_markdown
-    from redraft.report.pages.dossier import dossier_page
+    from redraft.report.pages.html import dossier_page
 
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
     if form is None and (output or "").lower().endswith(".docx"):
@@ -201,9 +201,19 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _FEW = 4
 
 
+def time_ago(age: str) -> str:
+    """Return the time that is as long ago as a text such as 30d says."""
+    match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
+    if match is None:
+        hint = "write a number and h, d or w, such as 30d"
+        raise UsageError(f"--older-than: {age!r} is not an age", hint=hint)
+    moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    return moment.isoformat(timespec="milliseconds")
+
+
 @command()
 @click.argument("run_ids", nargs=-1, metavar="[RUN]...")
-@options.typed_option("--older-than", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w.")
+@options.typed_option("--older-than", type=time_ago, metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w.")
 @options.typed_option(
     "--document", metavar="ID", help="A document with all its runs, questions, key facts and verdicts."
 )
@@ -220,37 +230,26 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
     dry_run = values["dry_run"]
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
-    since = ""
-    if older_than:
-        match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", older_than.strip())
-        if match is None:
-            problem = f"--older-than: {older_than!r} is not an age"
-            raise UsageError(problem, hint="write a number and h, d or w, such as 30d")
-        moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-        since = moment.isoformat(timespec="milliseconds")
     with store_to_read(values["db"]) as store:
-        idle_runs = store.runs.some(unchanged_since=since)[::-1] if since else []
+        idle_runs = store.runs.some(unchanged_since=older_than)[::-1] if older_than else []
         runs = [store.runs.get(key).id for key in run_ids]
         runs += [run.id for run in idle_runs if not store.is_claimed(run.id)]
         documents = [store.documents.whole_id(document)] if document else []
         report = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
-            is_agreed = values["yes"] or not (report.runs or report.documents) or _confirm(report)
+            is_agreed = values["yes"] or not (report.runs or report.documents)
+            if not is_agreed:
+                for line in _summary(report, "will remove"):
+                    say(line)
+                if not sys.stdin.isatty():
+                    raise UsageError("cannot ask for confirmation without a terminal", hint="add --yes")
+                is_agreed = click.confirm("Remove them for good?", err=True)
             report = store.forget(runs, documents=documents) if is_agreed else ForgetReport()
     if values["as_json"]:
         echo_json({**asdict(report), "dry_run": dry_run})
     elif dry_run or not values["quiet"]:
         for line in _summary(report, "would remove" if dry_run else "removed"):
             click.echo(line, err=not dry_run)
-
-
-def _confirm(report: ForgetReport) -> bool:
-    """Return whether the user wants to remove what the report names."""
-    for line in _summary(report, "will remove"):
-        say(line)
-    if not sys.stdin.isatty():
-        raise UsageError("cannot ask for confirmation without a terminal", hint="add --yes")
-    return click.confirm("Remove them for good?", err=True)
 
 
 def _summary(report: ForgetReport, verb: str) -> Iterator[str]:

@@ -372,8 +372,7 @@ class Tracer:
         if stored is not None:
             return links_from_json(stored)
         origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
-        if not self._store.connection.only_read:
-            self._store.links.put({key: links_to_json(origins)}, content_id(text))
+        self._store.links.put({key: links_to_json(origins)}, content_id(text))
         return origins
 
     def _shown_of(self, parent: Parent) -> str:
