@@ -22,10 +22,10 @@ from starlette.routing import Route
 
 from redraft.errors import Door, RedraftError, UsageError, error_for
 from redraft.fields import first_error, option_of, validated
-from redraft.report.pages.html import allowed, environment, static
+from redraft.report.pages.html import allowed, static
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
-from redraft.studio.comparison_views import PACKAGE
+from redraft.studio.comparison_views import PACKAGE, environment
 from redraft.text.sanitizer import scrubbed
 
 V = TypeVar("V", bound=BaseModel)
@@ -127,7 +127,7 @@ _SENTENCES = {404: "Page not found", 405: "This address does not accept that req
 
 def template(name: str, *packages: str) -> Template:
     """Return a template of the studio, of the pages that it shows, or of packages that extend it."""
-    return environment(PACKAGE, *packages).get_template(name)
+    return environment(*packages).get_template(name)
 
 
 class Problem(BaseModel):

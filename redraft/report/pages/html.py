@@ -20,9 +20,8 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from redraft.domain import Document, Evaluation, why_stopped
-from redraft.evaluators.metric_info import METRICS, metric_named, stops_in_words, withdrawn
+from redraft.evaluators.metric_info import stops_in_words, withdrawn
 from redraft.evaluators.statistics import interval_of_share, mean
-from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.llm.nli import claim_in
 from redraft.prompts.book import PROMPTS
 from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, TracedPiece, chunks_left_out
@@ -34,7 +33,7 @@ from redraft.report.markdown.records import stage
 from redraft.report.markdown.trace import revisions, usage
 from redraft.report.outputs.formats import templates
 from redraft.report.tables import Table, figure
-from redraft.settings import COMPUTED, EXTRACTIVE, NEWCOMER
+from redraft.settings import COMPUTED, NEWCOMER
 from redraft.store.calls import parts_of
 from redraft.text import origins
 from redraft.text.languages import primary
@@ -46,7 +45,7 @@ from redraft.text.words import count, count_words, dollars, duration, lasting, s
 _QUOTE = 320
 _VERBATIM = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s|\w+://)")
 # A smaller number would be shown as zero at two decimals.
-_SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
+_SEEN = 0.005
 
 
 def shortened(text: str) -> str:
@@ -70,11 +69,6 @@ def cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else clean(str(value))
 
 
-def signed(value: float) -> str:
-    """Format a difference with its sign."""
-    return "0" if abs(value) < _SEEN_DIFFERENCE else f"{'+' if value > 0 else '−'}{figure(abs(value), 2)}"
-
-
 def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """Format the value of a setting; `names` are the names of models for people."""
     if value in (None, [], {}):
@@ -95,23 +89,9 @@ def prompts_of(metric: str) -> str:
     return " ".join(name for name, prompt in PROMPTS.items() if metric in prompt.purpose.partition(":")[0].split())
 
 
-def metric_title(metric: str) -> str:
-    """Return the name of a metric for users."""
-    evaluator = metric_named(metric) if metric in METRICS else None
-    return (evaluator and evaluator.title) or capitalized(spaced(metric))
-
-
 def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
     """Return models by their names for people."""
     return ", ".join(names.get(model, model) for model in ((models,) if isinstance(models, str) else models))
-
-
-def model_name(identity: str) -> str:
-    """Return the name for people of a model, from the identity under which its questions or facts are stored."""
-    if provider_of(identity) == EXTRACTIVE:
-        return EXTRACTIVE
-    address = address_in(identity)
-    return shown_name(identity.removesuffix(f"@{address}"), address)
 
 
 def in_language(document: Document) -> Markup:
@@ -130,9 +110,9 @@ def coded(text: str) -> Markup:
 
 
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(prompts_of, metric_title, by_name, model_name, spaced),
+    *(prompts_of, by_name, spaced),
     *(bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages),
-    *(score, cell, signed, setting, dollars, duration, lasting),
+    *(score, cell, setting, dollars, duration, lasting),
     *(claim_in, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
 )
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
