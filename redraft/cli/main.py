@@ -115,9 +115,9 @@ def welcome(default: str, commands: Mapping[str, HelpEntry]) -> list[str]:
             (f'redraft ask book.txt "Who?"{options}', "an answer with citations"),
             (check, "does the model work?"),
         ]
-    # The studio is a guest's command.
-    pages = {name: entry for name, entry in commands.items() if entry.group == "Serve" and name not in COMMANDS}
-    steps += [(f"redraft {name}", entry.does.rstrip(".").lower()) for name, entry in [*pages.items()][:1]]
+    # Servers are guests.
+    servers = [(name, entry) for name, entry in commands.items() if entry.group == "Serve"]
+    steps += [(f"redraft {name}", entry.does.rstrip(".").lower()) for name, entry in servers[:1]]
     steps += [("redraft --help", "all commands")]
     widest = min(_WIDEST, max(len(command) for command, _ in steps))
     lines = ["redraft summarizes long documents, checks a summary against its document, and revises it.", state]
