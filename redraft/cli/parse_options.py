@@ -13,7 +13,7 @@ from redraft.cli.sections import FOUND, Command, names_a_run
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, RunError, Set, UsageError
 from redraft.fields import ModelSettings, RubricSettings, option_of
-from redraft.order import JUDGES_ADDRESS, Order, OrderParts
+from redraft.order import JUDGES_ADDRESS, OrderParts
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 from redraft.text.words import has_words
@@ -268,14 +268,6 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
         if isinstance(document, Document):
             return document
     return load_all(sources, selection=document_part(values) if is_part else None)
-
-
-def carry_out(source: Document | tuple[str, ...], order: Order, values: Values, **more: Any) -> int:
-    """Carry out an order on a document, which is read if need be, and print the result; return the exit code."""
-    from redraft.cli import runner
-
-    document = document_at(source, values) if isinstance(source, tuple) else source
-    return runner.carry_out(document, order, values, **more)
 
 
 def read_document(sources: Sequence[str], *, quiet: bool) -> Document:

@@ -42,9 +42,11 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
     Missing ones are tried again. evaluate and refine use these questions under the same options. `redraft keyfacts`
     builds the key facts.
     """
+    from redraft.cli.runner import carry_out
+
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="pack", settings=settings, judging=judging)
-    return parse_options.carry_out(sources, order, values)
+    return carry_out(sources, order, values)
 
 
 @pack.command("export", cls=Command, short_help="Print the questions and key facts of a document as JSON.")
@@ -156,6 +158,8 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
     Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
     the text does not support, opinions and trivia. Key facts are built once and then kept.
     """
+    from redraft.cli.runner import carry_out
+
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="keyfacts", settings=settings, judging=judging)
-    return parse_options.carry_out(sources, order, values, pruned=pruned)
+    return carry_out(sources, order, values, pruned=pruned)

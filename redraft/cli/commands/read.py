@@ -108,6 +108,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.store_options
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
+    from redraft.cli.runner import carry_out
     from redraft.order import OrderParts
     from redraft.report.history.results import document_read
     from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
@@ -139,4 +140,4 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
         if not values["quiet"]:
             say(f"following “{one_line(earlier[-1].question)}” (run {run.id})")
     order = order_of_question(settings, judging, question, earlier)
-    return parse_options.carry_out(document or sources, order, values, target=target)
+    return carry_out(document or sources, order, values, target=target)

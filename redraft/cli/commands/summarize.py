@@ -45,15 +45,16 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 
     Several sources are read as one document; citations name the source.
     """
+    from redraft.cli.runner import carry_out, fill_form
+
     to = target(output, form, as_json=values["as_json"])
     judging, refinement = parse_options.refined(values, "the summary")
     order = order_of_draft(judging, refinement, settings=parse_options.settings(values))
     if refinement and refinement.review and "-" in sources and not values["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
     if not values["template"]:
-        return parse_options.carry_out(sources, order, values, target=to)
+        return carry_out(sources, order, values, target=to)
 
-    from redraft.cli.runner import fill_form
     from redraft.evaluators.catalog import evaluators
     from redraft.report.outputs.formats import read_template
 
@@ -91,6 +92,8 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 @options.store_options
 def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **values: Any) -> int:
     """Judge SUMMARY, a summary of SOURCE: a file, or a stored run. One of them may be - for stdin."""
+    from redraft.cli.runner import carry_out
+
     quiet = values["quiet"]
     settings, judging = parse_options.settings(values), parse_options.judging(values)
     parse_options.check_query(values, judging)
@@ -98,7 +101,7 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **va
     if reference:
         judging = judging.model_copy(update={"reference": parse_options.read_text(reference, quiet=quiet)})
     order = Evaluate(settings=settings, judging=judging, given=text)
-    return parse_options.carry_out(sources, order, values)
+    return carry_out(sources, order, values)
 
 
 @command()
@@ -126,6 +129,8 @@ def refine(
 
     One of them may be - for stdin.
     """
+    from redraft.cli.runner import carry_out
+
     quiet = values["quiet"]
     to = target(output, form, as_json=values["as_json"])
     if click.get_current_context().get_parameter_source("words") is ParameterSource.DEFAULT_MAP:
@@ -139,7 +144,7 @@ def refine(
     text = parse_options.read_summary(sources, summary, findings, review=review, quiet=quiet)
     to_fix = parse_options.findings_to_fix(findings, requests, settings.model)
     order = Refine(settings=settings, judging=judging, refinement=refinement, given=text, findings=to_fix)
-    return parse_options.carry_out(sources, order, values, target=to)
+    return carry_out(sources, order, values, target=to)
 
 
 @command()
@@ -157,6 +162,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     Each judge decides overall, and on detail, structure and logic. It is asked twice, with A first and with B first,
     since judges may favour a position.
     """
+    from redraft.cli.runner import carry_out
     from redraft.runs.order import check_summaries
 
     quiet = values["quiet"]
@@ -171,7 +177,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **values: Any) ->
     a, b = parse_options.summary_at(first, quiet=quiet), parse_options.summary_at(second, quiet=quiet)
     check_summaries(a, b)
     order = Compare(settings=settings, judging=judging, given=a, other=b)
-    return parse_options.carry_out(sources, order, values)
+    return carry_out(sources, order, values)
 
 
 @command()

@@ -210,11 +210,6 @@ class ShownTable:
         return f"data:text/csv;charset=utf-8;base64,{base64.b64encode(self.table.to_csv().encode()).decode()}"
 
 
-def report_rows(experiment: str, tables: Iterable[Table]) -> list[tuple[ShownTable, ...]]:
-    """Return the tables of one set of results, each on a row of its own."""
-    return [(ShownTable(table, experiment=experiment, row=f"t{at}"),) for at, table in enumerate(tables, 1)]
-
-
 PAGES = "redraft.report.pages"
 """The package with these templates and static files."""
 # A bundled script has no imports and exports: the imported modules precede it.
@@ -301,6 +296,16 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
     why = f" “{clean(result.run.why)}”" if result.run.why else ""
     course = revisions([bool(turn.round.accepted) for turn in dossier.rounds[1:]])
 
+    # Each partial summary is below the first that was made from it, and the others are roots.
+    pieces, above = {entry.piece.name: entry for entry in dossier.pieces}, dict[str, str]()
+    for name, entry in pieces.items():
+        for parent in entry.parents:
+            if parent.kind == "piece" and parent.node in pieces and parent.node != name:
+                above.setdefault(parent.node, name)
+    children: dict[str, list[TracedPiece]] = {name: [] for name in pieces}
+    for child, parent_name in above.items():
+        children[parent_name].append(pieces[child])
+
     def say(text: str) -> str:
         return word(scrubbed(text))
 
@@ -325,25 +330,11 @@ def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str,
             if (items := [item for item in dossier.items if item.metric == metric and item.place])
         },
         "usage": usage(result.usage),
-        "children": _piece_tree(dossier.pieces),
+        "children": children | {"": [entry for name, entry in reversed(pieces.items()) if name not in above]},
         "drifts": DRIFTS,
         "part": part_read(result.outline.notes),
         "words": count_words(dossier.document.text),
     }
-
-
-def _piece_tree(pieces: Sequence[TracedPiece]) -> Mapping[str, list[TracedPiece]]:
-    """Return the partial summaries as a tree: what each merges by its name, and under the empty name the roots. Each is
-    in it once, below the first that was made from it."""
-    entries, above = {entry.piece.name: entry for entry in pieces}, dict[str, str]()
-    for name, entry in entries.items():
-        for parent in entry.parents:
-            if parent.kind == "piece" and parent.node in entries and parent.node != name:
-                above.setdefault(parent.node, name)
-    children: dict[str, list[TracedPiece]] = {name: [] for name in entries}
-    for child, parent_name in above.items():
-        children[parent_name].append(entries[child])
-    return children | {"": [entry for name, entry in reversed(entries.items()) if name not in above]}
 
 
 Clause = tuple[str, str, str]
