@@ -47,8 +47,7 @@ from redraft.text.words import count_words, spaced
 FORMAT = 5
 _MAX_CALLS = 500
 """The maximum number of calls whose prompts and replies are on a page."""
-HALF = 0.5
-"""The value from which an item counts as stated if judges differ."""
+_HALF = 0.5
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
@@ -121,8 +120,8 @@ class JudgedItem(JudgedPoint):
 
     @property
     def is_stated(self) -> bool | None:
-        """Whether the summary has it; None without a verdict."""
-        return None if self.value is None else self.value >= HALF
+        """Whether the summary has it, as half of the judges say or more; None without a verdict."""
+        return None if self.value is None else self.value >= _HALF
 
 
 class TracedPiece(Entry):

@@ -368,8 +368,7 @@ class Tracer:
         material: list[object] = [_VERSION, weights, text, [[parent.text, *parent.span] for parent in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
         key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
-        stored = self._store.links.find([key]).get(key)
-        if stored is not None:
+        if (stored := self._store.links.find([key]).get(key)) is not None:
             return links_from_json(stored)
         origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
         self._store.links.put({key: links_to_json(origins)}, content_id(text))

@@ -165,9 +165,8 @@ def call_rows(calls: Iterable[CallEntry], word: Callable[[str], str] = str) -> l
     ]
 
 
-_MAX_ROWS = 300
 _FILE_NAME = re.compile(r"[^a-z0-9-]+")
-_FILE, _DIGITS = 60, 2
+_MAX_ROWS, _FILE, _DIGITS = 300, 60, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,8 +391,7 @@ def items_by_fifth(items: Sequence[JudgedItem], characters: int) -> list[Mapping
         values = [item.value for item in within if item.value is not None]
         share = mean(values)
         interval = None if share is None else interval_of_share(share, len(values))
-        row = {"name": name, "total": len(within), "judged": len(values), "share": share, "interval": interval}
-        rows.append(row)
+        rows.append({"name": name, "total": len(within), "judged": len(values), "share": share, "interval": interval})
     return rows
 
 
