@@ -416,7 +416,7 @@ def read_result(store: Store, key: str) -> Result:
         totals = store.calls.totals(run.id)
         usages = [asdict(totals), *(asdict(chapter.result.usage) for chapter in chapters if chapter.result)]
         columns = {name: [usage[name] for usage in usages] for name in usages[0]}
-        values = {name: None if None in column else sum(column) for name, column in columns.items()}
+        values: dict[str, Any] = {name: None if None in column else sum(column) for name, column in columns.items()}
         values |= {"seconds": totals.seconds, "over_usd": store.calls.overspent(run.id, run.limits.max_cost)}
         return Result(
             run=run,
