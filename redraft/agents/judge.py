@@ -247,8 +247,8 @@ class Memory(Generic[Verdict]):
     """Returns the verdict on an item according to what is stored, if that settles it."""
     note: Callable[[int, Verdict], str | None]
     """Returns what to store of a new verdict; None for nothing."""
-    merge: Callable[[str, str], str] | None = None
-    """Joins what is stored with what is new; without it, what is stored first stays."""
+    extends: bool = False
+    """Whether the lists in what is new are added to those that are stored; otherwise what is stored first stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +365,8 @@ class Judge:
         texts = {keys[number]: verdict.model_dump_json() for number, verdict in fresh.verdicts.items() if items}
         noted = {number: memory.note(number, verdict) for number, verdict in fresh.verdicts.items()} if memory else {}
         notes = {shared[number]: note for number, note in noted.items() if note is not None}
-        if memory and memory.merge and notes:
-            await off_loop(self.verdict_cache.merge, notes, memory.merge, self.document)
+        if memory and memory.extends and notes:
+            await off_loop(self.verdict_cache.extend, notes, self.document)
             notes = {}
         await off_loop(self.verdict_cache.put, texts | notes, self.document, keep=True)
         verdicts |= {keys[number]: verdict for number, verdict in fresh.verdicts.items()}

@@ -16,20 +16,12 @@ from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceReader
+from redraft.agents.examiner import is_same
 from redraft.agents.judge import ItemResults, Judge, first_error, gather_all
-from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling, Tree, record_json
+from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Tree
 from redraft.errors import UsageError
-from redraft.evaluators.metric_info import (
-    ABSTAINED,
-    WEIGHED,
-    WITHDRAWN,
-    WITHOUT_JUDGE,
-    MetricAim,
-    WithdrawnFinding,
-    withdrawn,
-)
+from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
 from redraft.evaluators.reference.keyfacts import UNJUDGED, trees_for
-from redraft.evaluators.similarity import is_same
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
@@ -224,6 +216,15 @@ def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dic
     judge names no sentence."""
     unneeded = [statement.id for statement in statements if statement.id not in needed]
     return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
+
+
+_BINS = 5
+
+
+def bin_of(position: float) -> str:
+    """Return the fifth of the document for a position from 0 to 1."""
+    lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
+    return f"{lowest}-{lowest + 100 // _BINS}%"
 
 
 MetricValue = float | bool | None | tuple[float | bool | None, str]
@@ -442,8 +443,6 @@ def mean_evaluation(
 
 # The metrics whose findings object to the answer to a question about one sentence.
 _METRICS = ("coverage", "consistency")
-# The share of content words that two questions about the same thing have in common.
-_ALIKE = 0.5
 
 
 def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
@@ -492,47 +491,3 @@ def _is_same_error(finding: Finding, earlier: Finding) -> bool:
     first, second = (objection.evidence.span if objection.evidence else None for objection in both)
     overlap = first is not None and second is not None and first.overlaps(second)
     return overlap or is_same(finding.found, earlier.found)
-
-
-def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
-    """Return the evaluation without the findings that `rulings`, by finding id, overrule."""
-    gone = [finding for finding in evaluation.findings if finding.id in rulings and rulings[finding.id].overruled]
-    if not gone:
-        return evaluation
-    findings = [*withdrawn(evaluation), *(WithdrawnFinding(finding, rulings[finding.id]) for finding in gone)]
-    return replace(
-        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, findings))}
-    )
-
-
-def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
-    """Return the evaluation without some of its findings; their items count in full."""
-    findings = tuple(finding for finding in evaluation.findings if finding not in gone)
-    if evaluation.score is None or not evaluation.judged:
-        return replace(evaluation, findings=findings)
-    lost = sum(finding.counts * (1 - finding.value) for finding in gone)
-    weighed = evaluation.details.get(WEIGHED)
-    gain = lost / (weighed if isinstance(weighed, int) else evaluation.judged)
-    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=findings)
-
-
-def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
-    wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
-    findings = [finding for evaluation in evaluations.values() for finding in evaluation.findings]
-    additions = [finding for finding in findings if finding.task == "add" and finding.evidence]
-
-    def conflicts(remove: Finding, add: Finding) -> bool:
-        both_asked = bool(add.question and remove.question)
-        if not is_same(add.expected, remove.found if both_asked else remove.found or remove.sentence):
-            return False
-        added, removed = telling(add.question), telling(remove.question)
-        is_alike = len(added & removed) >= _ALIKE * len(added | removed) > 0
-        return not both_asked or is_alike or is_same(add.question, remove.question)
-
-    changed: dict[str, Evaluation] = {}
-    for name, evaluation in evaluations.items():
-        removals = [finding for finding in evaluation.findings if finding.task == "remove"]
-        if dropped := [remove for remove in removals if any(conflicts(remove, add) for add in additions)]:
-            changed[name] = without_findings(evaluation, dropped)
-    return changed

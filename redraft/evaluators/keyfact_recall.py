@@ -13,12 +13,13 @@ from redraft.evaluators.base import (
     Evaluator,
     PanelVotes,
     Votes,
+    bin_of,
     conciseness,
     mean_evaluation,
     panel_votes,
     votes_of,
 )
-from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, bin_of, fact_batches, items_of
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, fact_batches, items_of
 from redraft.evaluators.statistics import mean, total
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import ALIGN_FACTS, FACT_PROMPTS, AlignInput, Fact

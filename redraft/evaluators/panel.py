@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable
@@ -11,9 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from redraft.agents.examiner import is_same
 from redraft.agents.judge import Judge
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import UNANSWERED, Evaluation, KeyFacts, Pack
+from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Ruling, record_json
 from redraft.errors import (
     BudgetError,
     JudgingError,
@@ -23,8 +25,15 @@ from redraft.errors import (
     StoreError,
     TransientError,
 )
-from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of, without_conflicts, without_overruled
-from redraft.evaluators.metric_info import MetricAim, with_enough_verdicts
+from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of
+from redraft.evaluators.metric_info import (
+    WEIGHED,
+    WITHDRAWN,
+    MetricAim,
+    WithdrawnFinding,
+    with_enough_verdicts,
+    withdrawn,
+)
 from redraft.evaluators.reference.questions import Reference
 from redraft.events import Notice
 from redraft.fields import error_text
@@ -33,6 +42,7 @@ from redraft.llm.base import ScriptError
 from redraft.settings import REFERENCES
 from redraft.store.connection import off_loop
 from redraft.text.languages import ENGLISH, is_foreign, language_of, other_language_in
+from redraft.text.word_keys import telling
 from redraft.text.words import spaced
 
 _log = logging.getLogger("redraft.metrics")
@@ -169,3 +179,51 @@ class Panel:
             if evaluator.needs == part:
                 raise
             return None
+
+
+# The share of content words that two questions about the same thing have in common.
+_ALIKE = 0.5
+
+
+def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
+    """Return the evaluation without the findings that `rulings`, by finding id, overrule."""
+    gone = [finding for finding in evaluation.findings if finding.id in rulings and rulings[finding.id].overruled]
+    if not gone:
+        return evaluation
+    findings = [*withdrawn(evaluation), *(WithdrawnFinding(finding, rulings[finding.id]) for finding in gone)]
+    return replace(
+        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, findings))}
+    )
+
+
+def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
+    """Return the evaluation without some of its findings; their items count in full."""
+    findings = tuple(finding for finding in evaluation.findings if finding not in gone)
+    if evaluation.score is None or not evaluation.judged:
+        return replace(evaluation, findings=findings)
+    lost = sum(finding.counts * (1 - finding.value) for finding in gone)
+    weighed = evaluation.details.get(WEIGHED)
+    gain = lost / (weighed if isinstance(weighed, int) else evaluation.judged)
+    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=findings)
+
+
+def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
+    wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
+    findings = [finding for evaluation in evaluations.values() for finding in evaluation.findings]
+    additions = [finding for finding in findings if finding.task == "add" and finding.evidence]
+
+    def conflicts(remove: Finding, add: Finding) -> bool:
+        both_asked = bool(add.question and remove.question)
+        if not is_same(add.expected, remove.found if both_asked else remove.found or remove.sentence):
+            return False
+        added, removed = telling(add.question), telling(remove.question)
+        is_alike = len(added & removed) >= _ALIKE * len(added | removed) > 0
+        return not both_asked or is_alike or is_same(add.question, remove.question)
+
+    changed: dict[str, Evaluation] = {}
+    for name, evaluation in evaluations.items():
+        removals = [finding for finding in evaluation.findings if finding.task == "remove"]
+        if dropped := [remove for remove in removals if any(conflicts(remove, add) for add in additions)]:
+            changed[name] = without_findings(evaluation, dropped)
+    return changed

@@ -9,9 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from redraft.agents.examiner import is_same
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer, ReviewQuestion
 from redraft.evaluators.metric_info import MetricAim, goal_status
-from redraft.evaluators.similarity import is_same
 from redraft.fields import Settings, error_text
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
 from redraft.text.sanitizer import clean, one_line
