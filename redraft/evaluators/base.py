@@ -20,12 +20,11 @@ from redraft.agents.examiner import is_same
 from redraft.agents.judge import ItemResults, Judge, first_error, gather_all
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Tree
 from redraft.errors import UsageError
-from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricAim
+from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricFacts
 from redraft.evaluators.reference.keyfacts import UNJUDGED, trees_for
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
-from redraft.settings import JudgeConfig, PackPart
+from redraft.settings import JudgeConfig
 from redraft.text.languages import language_of
 from redraft.text.quotes import needs_context
 from redraft.text.sentences import sentences_in
@@ -83,32 +82,9 @@ class Case:
         return trees_for(self.keyfacts, self.query, self.perspectives) if self.keyfacts else ()
 
 
-class Evaluator(ABC):
+class Evaluator(MetricFacts, ABC):
     """A metric. Derive from it, set `name`, and implement `evaluate`. A metric keeps no state: one object judges many
     drafts concurrently."""
-
-    name: str
-    """The name for requests, reports and the store: letters, digits, hyphens and underscores."""
-    title: str = ""
-    """The name for users, where that is not the name with spaces."""
-    meaning: str = ""
-    """What it measures, in a sentence for users."""
-    version: int = 1
-    """Stored with every score. Raise it when the metric changes its scores."""
-    prompts: Sequence[Prompt[Any, Any]] = ()
-    """The prompts of its judges. Their hashes are stored with a run, which cannot be resumed with other prompts."""
-    item: str = "item"
-    """What it gives verdicts on, in the singular."""
-    aim: MetricAim | None = None
-    """What it measures, which decides its place in a refinement; None for figures that cannot be a goal."""
-    needs: PackPart | None = None
-    """The part of the document's pack that is built for it if missing; never built for an empty draft."""
-    uses: PackPart | None = None
-    """The part of the pack that it uses if available."""
-    begins_without: bool = False
-    """Whether it begins before the part that it uses is there; it waits for it with `await case.with_part()`."""
-    heeds_query: bool = False
-    """Whether its result depends on the question that the summary answers."""
 
     @abstractmethod
     async def evaluate(self, case: Case) -> Evaluation:
@@ -122,7 +98,7 @@ class Evaluator(ABC):
         """Return the metric configured by a run's settings."""
         return self
 
-    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:  # noqa: B027  (may be left)
+    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Raise a `UsageError` for impossible settings before anything is paid for.
 
         `window` is the token limit of a prompt and its reply; None for judges without one.

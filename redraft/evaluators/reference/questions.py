@@ -21,7 +21,7 @@ from redraft.agents.writer import Outliner
 from redraft.domain import Chunk, KeyFacts, Pack, PackQuestion, Perspective, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.exchange import pack_id
-from redraft.evaluators.reference.keyfact_builder import FailedReplies, KeyFactBuilder, build_error
+from redraft.evaluators.reference.keyfact_builder import Builder, KeyFactBuilder, build_error
 from redraft.events import Notice, Observer
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
@@ -120,18 +120,13 @@ class _DocumentPart:
 
 
 @dataclass(frozen=True, slots=True)
-class PackBuilder:
+class PackBuilder(Builder):
     """Has a judge write the questions of one document."""
 
-    judge: Judge
-    reader: EvidenceReader
-    judging: JudgeConfig
-    observer: Observer
     outliner: Outliner | None
     """Has an outline of the document, where its parts were summarized; the document is not read again for it."""
     outline: DocumentOutline | None = None
     """The outline by which importance is told."""
-    failures: FailedReplies = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -381,12 +376,9 @@ class Reference:
 
     def _builders(self, name: PackPart) -> Sequence[PackBuilder | KeyFactBuilder]:
         """Return what builds a part; key facts from both perspectives serve requests for either."""
+        shared = (self.judge, self.reader, self.judging, self.observer)
         if name == "questions":
-            return [PackBuilder(self.judge, self.reader, self.judging, self.observer, self.outliner)]
+            return [PackBuilder(*shared, self.outliner)]
         can_validate = self.validating.can_read(other_language_in(self.reader.document))
-        judges = (self.judge, self.validating if can_validate else self.judge)
-        chunks = self.judging.keyfact_chunks, self.judging.keyfact_overlap
-        return [
-            KeyFactBuilder(*judges, self.reader, perspectives, self.observer, *chunks)
-            for perspectives in (self.perspectives, get_args(Perspective))
-        ]
+        validator = self.validating if can_validate else self.judge
+        return [KeyFactBuilder(*shared, validator, chosen) for chosen in (self.perspectives, get_args(Perspective))]
