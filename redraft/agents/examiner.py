@@ -71,7 +71,7 @@ async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
         fields = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
         reply = await judge.ask_items(qa.COMPARE_ANSWERS, fields, numbers, COMPARISON, "compared", attempt)
-        return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
+        return reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons)
 
     size = max(1, judge.reply_tokens // COMPARISON.tokens(judge.wording))
     items: list[list[Any]] = [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs]
@@ -105,7 +105,7 @@ async def answers_from_document(
             lambda answer: reader.quoted(answer.quote, spans) is not None,
             doubted,
         )
-        return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers))
+        return reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers)
 
     fitting = entries_per_request(judge.longest_reply, entry_tokens)
     plan = ReadingPlan(reader, queries, entry_tokens, min(fitting, _QUESTIONS_NEAR), fitting)

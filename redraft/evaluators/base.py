@@ -417,16 +417,32 @@ def mean_evaluation(
     return metric.scored(score, judged=len(items), unjudged=unjudged, findings=findings, held=held, details=figures)
 
 
-# The metrics whose findings object to the answer to a question about one sentence.
-_METRICS = ("coverage", "consistency")
+ACCUSING = ("remove", "correct")
+"""The tasks of findings that say that the document does not support the draft."""
+
+
+def is_same_error(error: Finding, second: Finding) -> bool:
+    """Return whether two findings, of one draft or of two, object to the same claim: by the same words of the document,
+    or to the same answer to one question, in one sentence, or for the same reason."""
+    places = [finding.evidence.span for finding in (error, second) if finding.evidence and finding.evidence.span]
+    if error.id == second.id or (len(places) == 2 and places[0].overlaps(places[1])):
+        return True
+    subjects = ((error.question, second.question), (error.sentence, second.sentence), (error.expected, second.expected))
+    return is_same(error.found, second.found) and any(is_same(*pair) for pair in subjects)
 
 
 def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings, in order, with those of one error combined into one; of one metric or of several. Other
     findings stay as they are."""
+
+    def is_same_answer(finding: Finding, earlier: Finding) -> bool:
+        """Return whether both object to the same answer of a sentence, or by the same words of the document."""
+        are_answers = all(error.question and error.task in ACCUSING for error in (finding, earlier))
+        return are_answers and finding.sentence == earlier.sentence != "" and is_same_error(finding, earlier)
+
     groups: list[list[Finding]] = []
     for finding in findings:
-        same = (group for group in groups if any(_is_same_error(finding, member) for member in group))
+        same = (group for group in groups if any(is_same_answer(finding, member) for member in group))
         if (group := next(same, None)) is None:
             groups.append(group := [])
         group.append(finding)
@@ -454,16 +470,3 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
             )
         )
     return combined
-
-
-def _is_same_error(finding: Finding, earlier: Finding) -> bool:
-    """Return whether two findings object to the same claim of a sentence: to the same answer, or by the same words of
-    the document."""
-    both = (finding, earlier)
-    if not all(objection.metric in _METRICS and objection.task in ("correct", "remove") for objection in both):
-        return False
-    if not finding.sentence or finding.sentence != earlier.sentence:
-        return False
-    first, second = (objection.evidence.span if objection.evidence else None for objection in both)
-    overlap = first is not None and second is not None and first.overlaps(second)
-    return overlap or is_same(finding.found, earlier.found)

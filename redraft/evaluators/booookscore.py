@@ -233,7 +233,7 @@ async def proofread(
             # An entry that gives no verdict, or contradicts itself, is none.
             is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
             entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
-        return Entries.of(reply, entries)
+        return reply, entries
 
     # The verdict depends on how much of the summary is shown.
     beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]

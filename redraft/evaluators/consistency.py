@@ -257,7 +257,7 @@ async def questions_about(
         )
         room = min(len(numbers) * entry_tokens, rooms[number])
         reply = await judge.ask(qa.ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
-        return Entries.of(reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place))
+        return reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place)
 
     async def ask_about(numbers: Sequence[int]) -> ItemResults[qa.SentenceQuestions]:
         batches: list[Sequence[int]] = []

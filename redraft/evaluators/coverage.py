@@ -375,7 +375,7 @@ class SummaryReader:
                 doubted,
                 compared=True,
             )
-            return Entries.of(reply, answers)
+            return reply, answers
 
         return await ask_all(in_batches(numbers, examiner.entries_per_request(limit, entry_tokens)), ask)
 

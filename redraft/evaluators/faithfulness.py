@@ -218,4 +218,4 @@ async def verify_batch(
     for entry in reply.value.sentences:
         reason, evidence = one_line(entry.reason, _LONGEST_REASON), reader.quoted(entry.quote, spans)
         entries.append((entry.id - 1, SentenceVerdict(category=entry.category, reason=reason, evidence=evidence)))
-    return Entries.of(reply, entries)
+    return reply, entries

@@ -53,7 +53,7 @@ async def align_facts(
                 stated = None if alignment.stated == UNSURE else alignment.stated == "yes"
                 sentences = frozenset(ids.intersection(alignment.sentences) if stated else ())
                 entries.append((alignment.id - 1, (stated, sentences)))
-            return Entries.of(reply, entries)
+            return reply, entries
 
         batches = fact_batches(len(facts), judge.reply_tokens, ALIGNMENT.tokens(judge.wording))
         return await ask_all(batches, ask)

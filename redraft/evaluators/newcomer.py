@@ -99,13 +99,13 @@ async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults
         reply = await judge.ask(FIND_STOPS, parts[number], room, "stops", attempt)
         if reply.is_truncated:
             # The stops after a cut are not known, so the reply is asked for again with more room.
-            return Entries.of(reply, [(number, None)])
+            return reply, [(number, None)]
         distinct: dict[tuple[str, str], Stop] = {}
         for stop in reply.value.stops:
             words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
             distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
         reading = PartReading(stops=tuple(distinct.values())[:MAX_STOPS], unsure=reply.value.unsure)
-        return Entries.of(reply, [(number, reading)])
+        return reply, [(number, reading)]
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
     results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask))

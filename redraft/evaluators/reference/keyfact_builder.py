@@ -259,10 +259,10 @@ class KeyFactBuilder(Builder):
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
             reply = await validator.ask_items(prompt, fields, numbers, entry, f"{dimension} of {name}", attempt)
-            return Entries.of(reply, ((fact.id - 1, fact) for fact in reply.value.facts))
+            return reply, ((fact.id - 1, fact) for fact in reply.value.facts)
 
         batches = fact_batches(len(facts), validator.reply_tokens, entry.tokens(validator.wording))
-        results = await ask_all(batches, ask)
+        results: ItemResults[FactOpinion] = await ask_all(batches, ask)
         return results.decided(lambda fact: fact.verdict != UNSURE)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:

@@ -380,7 +380,7 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
             lines = dict.fromkeys(one_line(fact, _LONGEST_FACT) for fact in sentence.facts)
             facts = [line for line in lines if line][:MAX_FACTS]
             facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
-        return Entries.of(reply, facts_by_sentence)
+        return reply, facts_by_sentence
 
     size = min(SENTENCES_PER_REQUEST, max(1, judge.reply_tokens // SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
