@@ -26,7 +26,7 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import SentenceConfusion, proofread
+from redraft.evaluators.coherence import SentenceConfusion, proofread
 from redraft.llm.base import TRUNCATED, FunctionModel, Line, Reply, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ConfusionInput, Confusions

@@ -28,8 +28,15 @@ from redraft.agents.judge import (
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, Faithfulness, SentenceVerdict, verify_batch
-from redraft.evaluators.keyfact_recall import KeyfactRecall, align_facts
+from redraft.evaluators.factual import (
+    SUPPORTED,
+    VERIFICATION,
+    Faithfulness,
+    KeyfactRecall,
+    SentenceVerdict,
+    align_facts,
+    verify_batch,
+)
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
 from redraft.graphs.prepared import tokenizer_of

@@ -19,8 +19,7 @@ from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree, co
 from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import NoAnswerError, Set, UsageError
 from redraft.evaluators.base import Evaluator, bin_of
-from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.factual import Faithfulness, KeyfactRecall
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share, trees_for
 from redraft.evaluators.statistics import total
