@@ -160,12 +160,9 @@ class NameOrNewest(click.ParamType[str]):
                 if runs and not names:
                     raise RunError("no run has stopped before its end", fix=(RunCommand("runs"), " lists all runs"))
         if not names:
-            make = (
-                RunCommand("batch", more=("FILES...",))
-                if self.name == "batch"
-                else RunCommand("summarize", more=("FILE",))
-            )
-            raise RunError(f"there is no {self.name} yet", fix=("make one: ", make))
+            words = ("batch", "FILES...") if self.name == "batch" else ("summarize", "FILE")
+            fix = ("make one: ", RunCommand(words[0], more=words[1:]))
+            raise RunError(f"there is no {self.name} yet", fix=fix)
         # A batch may have such a name.
         return value if value in names else names[0]
 

@@ -21,6 +21,7 @@ from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.batches.engine import Engine
@@ -88,7 +89,6 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     from redraft.batches.tables import folder_named
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
-    from redraft.text.words import count
 
     folder = Path(values["output"] or "")
     if folder.suffix.lower() in FILES and not folder.expanduser().is_dir():
@@ -160,7 +160,6 @@ def _work(
     from redraft.batches.worker import keep_texts, terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import batch_progress, finish
-    from redraft.text.words import count
 
     def interrupt() -> None:
         raise KeyboardInterrupt

@@ -16,6 +16,7 @@ from redraft.domain import KeyFacts, Pack
 from redraft.errors import UsageError
 from redraft.order import Build
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.evaluators.reference.exchange import PackContents
@@ -112,7 +113,6 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 def _say_contents(contents: PackContents) -> None:
     """Say what is in a pack, where it comes from, and how much of it is missing."""
     from redraft.report.markdown.records import yardstick_line
-    from redraft.text.words import count
 
     for part in (contents.questions, contents.keyfacts):
         if part:

@@ -15,7 +15,9 @@ from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import SourceArgument, command
 from redraft.cli.terminal import prose, say
 from redraft.errors import UsageError
+from redraft.order import OrderParts
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count_words
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -51,7 +53,6 @@ def document_json(document: Document) -> dict[str, object]:
     """Return a document as JSON; fields may be added, never changed."""
     from redraft.readers.parts import chapters
     from redraft.text.places import pages_of
-    from redraft.text.words import count_words
 
     numbers = {} if document.members else {section: number for number, section in chapters(document)}
     return {
@@ -109,7 +110,6 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.order import OrderParts
     from redraft.report.history.results import document_read
     from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 

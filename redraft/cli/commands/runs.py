@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
+from redraft.cli.hints import run_command
+from redraft.cli.output_files import Form, form_of, hand_over, page_options, target
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
 from redraft.cli.terminal import echo_json, say, terminal_width
 from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
@@ -154,7 +156,7 @@ def _tell(result: Result, output: str | None) -> None:
 
 @command()
 @options.run_argument
-@form_options("html", "markdown", "json")
+@page_options
 @options.typed_option(
     "--no-source",
     is_flag=True,
@@ -254,8 +256,6 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
 
 def _summary(report: ForgetReport, verb: str) -> Iterator[str]:
     """Yield what was removed, or would be."""
-    from redraft.text.words import count
-
     if not report.runs and not report.documents:
         yield "nothing to remove"
         return
@@ -289,7 +289,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
     With --calls or --call, show what models were asked and what they answered.
     """
-    from redraft.cli.terminal import say
     from redraft.cli.views.markdown import show_record
     from redraft.report.history.results import document_read
     from redraft.report.history.trace import read_trace
@@ -308,7 +307,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     if as_json:
         return
 
-    from redraft.cli.hints import run_command
     from redraft.cli.views.outcome import way_on
 
     run, usage = read.result.run, read.result.usage
@@ -323,8 +321,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:
-    from redraft.cli.hints import run_command
-    from redraft.cli.terminal import say
     from redraft.cli.views.markdown import show_record
     from redraft.report.dossier.contents import call_of
     from redraft.report.dossier.contents import calls as calls_of
