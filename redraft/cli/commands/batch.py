@@ -17,7 +17,7 @@ from redraft.cli.output_files import FILES, TableForm, table_form, write_text
 from redraft.cli.overview import CommandGroup
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
-from redraft.cli.terminal import json_text, on_termination, say
+from redraft.cli.terminal import json_text, on_termination, say, show_record
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
@@ -197,7 +197,6 @@ def status(name: str | None, db: str | None, as_json: bool) -> None:
     from redraft.batches.queue import Batches
     from redraft.batches.tables import read_snapshot
     from redraft.cli.views.batches import batches_markdown, show_batch
-    from redraft.cli.views.markdown import show_record
 
     with store_to_read(db) as store:
         if name is not None:

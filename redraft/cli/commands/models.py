@@ -13,7 +13,7 @@ from redraft.cli.hints import SHELL
 from redraft.cli.overview import CommandGroup, help_texts
 from redraft.cli.sections import EVERY, Command, command
 from redraft.cli.settings_file import named_tables
-from redraft.cli.terminal import DONE, FAILED, echo_json
+from redraft.cli.terminal import DONE, FAILED, echo_json, show_record
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 
@@ -47,7 +47,6 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     """Show the models that write, judge, validate and decide, with their windows, prices and reply formats; and the
     model servers on this machine.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import roster_markdown
     from redraft.llm import addresses
     from redraft.runs.model_check import roster
@@ -135,7 +134,6 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> None:
     """List the prompts with their hashes."""
-    from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
     from redraft.report.markdown.evaluation import table
 

@@ -11,7 +11,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.overview import CommandGroup
 from redraft.cli.sections import Command, command
-from redraft.cli.terminal import echo_json, json_text, say
+from redraft.cli.terminal import echo_json, json_text, say, show_record
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import UsageError
 from redraft.order import Build
@@ -124,7 +124,6 @@ def _say_contents(contents: PackContents) -> None:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> None:
     """List all questions and key facts, newest first."""
-    from redraft.cli.views.markdown import show_record
     from redraft.report.markdown.records import packs_markdown
 
     # The contract of `pack list --json`.

@@ -13,7 +13,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places
 from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import SourceArgument, command
-from redraft.cli.terminal import prose, say
+from redraft.cli.terminal import prose, say, show_record
 from redraft.errors import UsageError
 from redraft.order import OrderParts
 from redraft.text.sanitizer import one_line
@@ -37,7 +37,6 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
 
     Several sources are read as one document.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.readers.documents import load_all
     from redraft.report.markdown.records import document_markdown
 

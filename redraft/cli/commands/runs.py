@@ -17,7 +17,7 @@ from redraft.cli.hints import run_command
 from redraft.cli.output_files import Form, form_of, hand_over, page_options, target
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
-from redraft.cli.terminal import echo_json, say, terminal_width
+from redraft.cli.terminal import echo_json, say, show_record, terminal_width
 from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
 from redraft.text.sanitizer import one_line
@@ -46,7 +46,6 @@ _ROOM_FOR_ALL = 120
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> None:
     """List the latest runs. Runs of experiments, batches and chapters need --all, or --kind."""
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import latest_runs
     from redraft.report.markdown.records import runs_markdown
 
@@ -289,7 +288,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
     With --calls or --call, show what models were asked and what they answered.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.results import document_read
     from redraft.report.history.trace import read_trace
     from redraft.report.markdown.trace import trace_markdown
@@ -321,7 +319,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:
-    from redraft.cli.views.markdown import show_record
     from redraft.report.dossier.contents import call_of
     from redraft.report.dossier.contents import calls as calls_of
     from redraft.report.history.results import read_result
@@ -356,7 +353,6 @@ def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) 
     """Show where each sentence of the summary of RUN, or of the newest run, comes from: its places in the document, how
     certain they are, the intermediate texts, and where these differ from the document.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.lineage import read_lineage
     from redraft.report.markdown.trace import lineage_markdown
 
@@ -376,7 +372,6 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.results import document_read
     from redraft.report.history.trace import difference, read_trace
     from redraft.report.markdown.trace import diff_markdown

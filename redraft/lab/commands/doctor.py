@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import options, parse_options
-from redraft.cli.terminal import DONE, SHORT, say_reading
+from redraft.cli.terminal import DONE, SHORT, say_reading, show_record
 from redraft.lab.commands.delivery import lab_command
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
@@ -41,7 +41,6 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     """Test judges on summaries whose faults are known."""
     say_reading("the controls", quiet=quiet)
     from redraft.cli.runner import report_end, run_experiment
-    from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import show_plan
     from redraft.domain import record_json
     from redraft.evaluators.catalog import built_in
