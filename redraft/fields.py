@@ -49,7 +49,6 @@ class SettingOption:
 
 def setting(
     default: Any,
-    description: str,
     section: Section,
     metavar: str | None = None,
     *names: str,
@@ -58,9 +57,11 @@ def setting(
     found: FoundRule = "no",
     rare: bool = False,
     label: str = "",
+    description: str | None = None,
     **bounds: Any,
 ) -> Any:
-    """Declare a field that is also an option; `...` as default makes it required.
+    """Declare a field that is also an option; `...` as default makes it required. Without a description it has the help
+    of its name.
 
     A settings file that is merely found may set it only with a mark, `found`. Mark nothing that names an address, a
     variable, a file, a plugin or a price, that runs anything, or that hides what the file sets.
@@ -120,6 +121,12 @@ class Settings(BaseModel):
 
     # Pydantic calls an `__init__` without this mark also for settings within other settings.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        for name, field in cls.model_fields.items():
+            if field.description is None and option_of(cls, name) is not None:
+                field.description = HELP[name]
 
 
 def settings_argument(model: type[M], given: object, name: str) -> M | None:
@@ -287,31 +294,22 @@ class ModelFields(Settings):
     """The fields that say which model is asked, where, and how. Unset ones are detected or take the usual defaults."""
 
     model: str = Field(min_length=1)
-    base_url: str | None = setting(None, HELP["base_url"], "model", "URL")
-    key_env: str | None = setting(None, HELP["key_env"], "model", "VARIABLE", rare=True)
+    base_url: str | None = setting(None, "model", "URL")
+    key_env: str | None = setting(None, "model", "VARIABLE", rare=True)
     """For the model's own address only, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
     """The token limit of a prompt and its reply."""
-    temperature: float | None = setting(None, HELP["temperature"], "model", "T", found="yes", ge=0, le=2)
-    top_p: float | None = setting(
-        None, HELP["top_p"], "model", "P", said="the model's own", found="yes", gt=0, le=1, rare=True
-    )
+    temperature: float | None = setting(None, "model", "T", found="yes", ge=0, le=2)
+    top_p: float | None = setting(None, "model", "P", said="the model's own", found="yes", gt=0, le=1, rare=True)
     max_tokens: int | None = Field(default=None, ge=16)
     """The maximum tokens of a reply."""
     reasoning_tokens: int | None = setting(
-        None,
-        HELP["reasoning_tokens"],
-        "model",
-        "N",
-        said="from the model's name and replies",
-        found="yes",
-        ge=0,
-        rare=True,
+        None, "model", "N", said="from the model's name and replies", found="yes", ge=0, rare=True
     )
     prompts: PathOrName | None = None
     """A set of prompts or a directory; by default the run's."""
     replies: ReplyForm | None = setting(
-        None, HELP["replies"], "model", said="the first that the server supports", found="yes", rare=True
+        None, "model", said="the first that the server supports", found="yes", rare=True
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""

@@ -85,41 +85,34 @@ def _hashed(material: list[object]) -> str:
 class DraftConfig(ModelFields):
     """Everything that determines the summary."""
 
-    strategy: str = setting(AUTO, HELP["strategy"], "summary", "NAME", found="strategy")
+    strategy: str = setting(AUTO, "summary", "NAME", found="strategy")
     chosen: str = ""
     """Why this strategy was chosen automatically."""
     found: FoundSettings | None = None
     """What a settings file that was merely found has set for this run, its judges and their goals."""
     words: int | None = harmless(
-        None, HELP["words"], "summary", "N", "--words", "-w", said="chosen for the document", ge=10, label="word limit"
+        None, "summary", "N", "--words", "-w", said="chosen for the document", ge=10, label="word limit"
     )
-    words_as: WordsAs = unusual("limit", HELP["words_as"], "summary")
-    by_chapter: bool = setting(False, HELP["by_chapter"], "summary", environment=False)
-    until: int | None = unusual(None, HELP["until"], "summary", "N", said="all", ge=64, label="read until token")
-    query: str | None = setting(None, HELP["query"], "summary", "TEXT", label="question to answer")
+    words_as: WordsAs = unusual("limit", "summary")
+    by_chapter: bool = setting(False, "summary", environment=False)
+    until: int | None = unusual(None, "summary", "N", said="all", ge=64, label="read until token")
+    query: str | None = setting(None, "summary", "TEXT", label="question to answer")
     earlier: tuple[Exchange, ...] = Field(default=(), max_length=MAX_EARLIER)
     """The questions before a follow-up with their answers, the latest last."""
-    language: str | None = harmless(
-        None, HELP["language"], "summary", "NAME", said="the document's", pattern=LANGUAGE_NAME
-    )
-    source_language: str | None = setting(
-        None, HELP["source_language"], "source", "CODE", said="detected", environment=False, rare=True
-    )
+    language: str | None = harmless(None, "summary", "NAME", said="the document's", pattern=LANGUAGE_NAME)
+    source_language: str | None = setting(None, "source", "CODE", said="detected", environment=False, rare=True)
     """Stored with a run as detected; for several documents, separated by commas."""
-    model: str = setting(EXTRACTIVE, HELP["model"], "model", "NAME", "--model", "--writer", "-m", found="model")
-    chunk_tokens: int = harmless(2048, HELP["chunk_tokens"], "summary", "N", ge=16)
-    chunking: Chunking = unusual("natural", HELP["chunking"], "summary")
+    model: str = setting(EXTRACTIVE, "model", "NAME", "--model", "--writer", "-m", found="model")
+    chunk_tokens: int = harmless(2048, "summary", "N", ge=16)
+    chunking: Chunking = unusual("natural", "summary")
     context_tokens: int = harmless(
-        ASSUMED_WINDOW,
-        HELP["context_tokens"],
-        "model",
-        "N",
+        *(ASSUMED_WINDOW, "model", "N"),
         said=f"the model's own if known, else {ASSUMED_WINDOW}",
         ge=64,
         label="window, in tokens",
     )
-    prompts: PathOrName = setting("standard", HELP["prompts"], "model", "SET|DIR", found="prompts")
-    sample: int = unusual(0, HELP["sample"], "model", "N", ge=0)
+    prompts: PathOrName = setting("standard", "model", "SET|DIR", found="prompts")
+    sample: int = unusual(0, "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
 
     @field_validator("source_language")
@@ -157,41 +150,43 @@ class JudgeConfig(Settings):
     """How drafts are judged."""
 
     metrics: tuple[str, ...] = setting(
-        (), HELP["metrics"], "judging", "NAME", "--metric", said=" and ".join(USUAL_METRICS), found="metric"
+        (), "judging", "NAME", "--metric", said=" and ".join(USUAL_METRICS), found="metric"
     )
-    judges: tuple[str, ...] = setting((), HELP["judges"], "judging", "NAME", "--judge", found="model", label="judge")
+    judges: tuple[str, ...] = setting((), "judging", "NAME", "--judge", found="model", label="judge")
     models: dict[str, ModelSettings] = Field(default={})
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
     rubrics: dict[str, RubricSettings] = Field(default={})
     """Metrics that are stated in a sentence, by name."""
-    base_url: str | None = setting(None, HELP["judge_base_url"], "judging", "URL", "--judge-base-url", rare=True)
+    base_url: str | None = setting(
+        None, "judging", "URL", "--judge-base-url", rare=True, description=HELP["judge_base_url"]
+    )
     """By default, judges of the writer's provider use the writer's address."""
-    repeat: int = harmless(1, HELP["repeat"], "judging", "K", ge=1, le=50)
-    questions: Questions = harmless(40, HELP["questions"], "judging", "N|A-B")
-    stretch_tokens: int = unusual(6144, HELP["stretch_tokens"], "judging", "N", ge=256)
-    claims: Questions = unusual(120, HELP["claims"], "judging", "N|A-B")
-    batch: int = unusual(10, HELP["batch"], "judging", "N", ge=1, le=100)
-    top_k: int | None = unusual(None, HELP["top_k"], "judging", "K", ge=1)
-    similarity: SimilarityName = unusual("judge", HELP["similarity"], "judging")
-    threshold: float = unusual(0.6, HELP["threshold"], "judging", "X", ge=0, lt=1)
-    evidence: EvidenceName = unusual("auto", HELP["evidence"], "judging")
+    repeat: int = harmless(1, "judging", "K", ge=1, le=50)
+    questions: Questions = harmless(40, "judging", "N|A-B")
+    stretch_tokens: int = unusual(6144, "judging", "N", ge=256)
+    claims: Questions = unusual(120, "judging", "N|A-B")
+    batch: int = unusual(10, "judging", "N", ge=1, le=100)
+    top_k: int | None = unusual(None, "judging", "K", ge=1)
+    similarity: SimilarityName = unusual("judge", "judging")
+    threshold: float = unusual(0.6, "judging", "X", ge=0, lt=1)
+    evidence: EvidenceName = unusual("auto", "judging")
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
-    formula: FormulaName = setting("weighted", HELP["formula"], "judging", rare=True)
-    second_look: bool = unusual(True, HELP["second_look"], "judging", None, "--second-look/--no-second-look", said="on")
-    embeddings: PathOrName | None = setting(None, HELP["embeddings"], "judging", "MODEL", rare=True)
+    formula: FormulaName = setting("weighted", "judging", rare=True)
+    second_look: bool = unusual(True, "judging", None, "--second-look/--no-second-look", said="on")
+    embeddings: PathOrName | None = setting(None, "judging", "MODEL", rare=True)
     """Used for `cosine` and to find passages."""
     reference: str | None = None
     """Another summary of the document, whose position figures are shown for comparison."""
-    pack: str | None = setting(None, HELP["pack"], "judging", "ID", rare=True)
+    pack: str | None = setting(None, "judging", "ID", rare=True)
     """The id of a pack; by default the document's is used or built."""
-    keyfacts: str | None = setting(None, HELP["keyfacts"], "judging", "ID", rare=True)
+    keyfacts: str | None = setting(None, "judging", "ID", rare=True)
     """The id of key facts; by default the document's are used or built."""
-    perspective: PerspectiveName = unusual("both", HELP["perspective"], "judging")
-    validator: str | None = setting(None, HELP["validator"], "judging", "NAME", found="model", rare=True)
-    keyfact_chunks: KeyfactChunks = unusual("4096", HELP["keyfact_chunks"], "judging", "N|N+")
-    keyfact_overlap: int = unusual(0, HELP["keyfact_overlap"], "judging", "N", ge=0, le=8192)
-    verify_against: Literal["chunk", "document"] = unusual("chunk", HELP["verify_against"], "judging")
-    confirm: str | None = setting(None, HELP["confirm"], "judging", "NAME", found="model", rare=True)
+    perspective: PerspectiveName = unusual("both", "judging")
+    validator: str | None = setting(None, "judging", "NAME", found="model", rare=True)
+    keyfact_chunks: KeyfactChunks = unusual("4096", "judging", "N|N+")
+    keyfact_overlap: int = unusual(0, "judging", "N", ge=0, le=8192)
+    verify_against: Literal["chunk", "document"] = unusual("chunk", "judging")
+    confirm: str | None = setting(None, "judging", "NAME", found="model", rare=True)
     """It is the last of the `judges` of a run."""
 
     def asks(self) -> dict[str, object]:
@@ -213,17 +208,15 @@ class RefineConfig(Settings):
     """What a draft is refined for, and for how long."""
 
     goals: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
-        ..., HELP["goals"], "refining", "METRIC=VALUE", "--goal", "-g", found="metric"
+        ..., "refining", "METRIC=VALUE", "--goal", "-g", found="metric"
     )
-    policy: PolicyName = harmless("editor", HELP["policy"], "refining")
-    feedback: FeedbackName | None = unusual(None, HELP["feedback"], "refining", said="questions")
-    rounds: int = harmless(3, HELP["rounds"], "refining", "N", ge=0, le=100, label="maximum revisions")
-    free_length: bool = unusual(False, HELP["free_length"], "refining", None, "--free-length/--no-free-length")
-    judged_share: float = unusual(0.8, HELP["judged_share"], "refining", "X", ge=0.5, le=1)
-    review: bool = harmless(
-        False, HELP["review"], "refining", None, "--review/--no-review", label="ask me before each revision"
-    )
-    decider: str | None = setting(None, HELP["decider"], "refining", "NAME", found="model", rare=True)
+    policy: PolicyName = harmless("editor", "refining")
+    feedback: FeedbackName | None = unusual(None, "refining", said="questions")
+    rounds: int = harmless(3, "refining", "N", ge=0, le=100, label="maximum revisions")
+    free_length: bool = unusual(False, "refining", None, "--free-length/--no-free-length")
+    judged_share: float = unusual(0.8, "refining", "X", ge=0.5, le=1)
+    review: bool = harmless(False, "refining", None, "--review/--no-review", label="ask me before each revision")
+    decider: str | None = setting(None, "refining", "NAME", found="model", rare=True)
 
     @property
     def feedback_name(self) -> FeedbackName:
@@ -239,14 +232,12 @@ class RefineConfig(Settings):
 class Limits(Settings):
     """How much a run may spend, and how fast."""
 
-    concurrency: int = harmless(16, HELP["concurrency"], "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = unusual(None, HELP["requests_per_minute"], "limits", "N", ge=1)
-    tokens_per_minute: int | None = unusual(None, HELP["tokens_per_minute"], "limits", "N", ge=1)
-    max_cost: float | None = harmless(
-        None, HELP["max_cost"], "limits", "USD", gt=0, label="stop before it costs more than"
-    )
-    max_calls: int | None = harmless(None, HELP["max_calls"], "limits", "N", ge=1, label="limit of calls")
-    timeout: float = unusual(300.0, HELP["timeout"], "limits", "SECONDS", gt=0)
-    tries: int = unusual(6, HELP["tries"], "limits", "N", ge=1, le=100)
-    longest_wait: float = unusual(120.0, HELP["longest_wait"], "limits", "SECONDS", ge=0)
-    deadline: float | None = unusual(None, HELP["deadline"], "limits", "SECONDS", gt=0)
+    concurrency: int = harmless(16, "limits", "N", ge=1, le=1000)
+    requests_per_minute: int | None = unusual(None, "limits", "N", ge=1)
+    tokens_per_minute: int | None = unusual(None, "limits", "N", ge=1)
+    max_cost: float | None = harmless(None, "limits", "USD", gt=0, label="stop before it costs more than")
+    max_calls: int | None = harmless(None, "limits", "N", ge=1, label="limit of calls")
+    timeout: float = unusual(300.0, "limits", "SECONDS", gt=0)
+    tries: int = unusual(6, "limits", "N", ge=1, le=100)
+    longest_wait: float = unusual(120.0, "limits", "SECONDS", ge=0)
+    deadline: float | None = unusual(None, "limits", "SECONDS", gt=0)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self
-
-from pydantic import BaseModel
+from functools import cached_property, partial
+from typing import Self
 
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
@@ -15,7 +13,7 @@ from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, wording_of
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import Completion, StructuredWriter
+from redraft.agents.structured_writer import Completion, StructuredWriter, spare_tokens
 from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
@@ -39,9 +37,8 @@ from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
 from redraft.evaluators.reference.questions import Reference
 from redraft.events import Notice, Observer, PieceDone
-from redraft.graphs.plan import LINES_BEFORE, MARGIN, Plan
+from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
-from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import Outline
 from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
@@ -207,16 +204,15 @@ class Job:
         language = (settings.language or "").casefold()
         in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
 
-        def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
-            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
-
         return StructuredWriter(
             self.pool.writer.model,
             self.plan.tokens_per_word,
             settings.temperature,
             settings.sample,
             # The extractive model has no window.
-            spare if reads_prompts(settings.model) else None,
+            partial(spare_tokens, settings.context_tokens, prepared.tokenizer, prepared.book)
+            if reads_prompts(settings.model)
+            else None,
             settings.language,
             in_characters,
             prepared.book.instructions,

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import isawaitable
+from pkgutil import resolve_name
 from typing import Any, Generic, Protocol, cast
 
 from pydantic import BaseModel
@@ -111,11 +112,12 @@ class Model(Protocol):
 
 
 class LazyModel:
-    """A `Model` that is opened when more than its identity is asked for."""
+    """A `Model` that is opened when more than its identity is asked for, by the function of this name: its module may
+    take a second to import."""
 
-    def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
+    def __init__(self, identity: str, opening: str, *arguments: object, **named: object) -> None:
         self.identity = identity
-        self._opening = opening
+        self._opening = opening, arguments, named
 
     def most_tokens(self, sampling: Sampling) -> int:
         return self.model.most_tokens(sampling)
@@ -130,7 +132,9 @@ class LazyModel:
     @cached_property
     def model(self) -> Model:
         """Open the model."""
-        return self._opening()
+        opening, arguments, named = self._opening
+        model: Model = resolve_name(opening)(*arguments, **named)
+        return model
 
 
 Line = str | BaseModel | ModelError

@@ -92,11 +92,13 @@ def tracing(traced: bool) -> Iterator[None]:
 
 @contextmanager
 def configured(*configs: Mapping[str, Any]) -> Iterator[None]:
-    """Add callbacks, tags and metadata to the requests within the context, besides those of an enclosing graph."""
-    if not any(configs):
+    """Add the callbacks, tags and metadata in these options to the requests within the context, besides those of an
+    enclosing graph."""
+    parts = [{name: config[name] for name in Tracing.__annotations__ if name in config} for config in configs]
+    if not any(parts):
         yield
         return
-    merged = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", config) for config in configs))
+    merged = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", part) for part in parts))
     token = var_child_runnable_config.set(merged)
     try:
         yield

@@ -29,6 +29,7 @@ from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Answers, InputT, Prompt, Sentences, ValueT
 from redraft.prompts.tags import TagContext, Tags
+from redraft.report.history.results import Result
 from redraft.report.tables import Entry
 from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
@@ -418,8 +419,8 @@ class DryRuns(Runner):
 
         yield pool_of(assigned, prepared.book, counting)
 
-    async def run_prepared(self, prepared: PreparedDocument, order: Order) -> str:
-        """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
+    async def run_prepared(self, prepared: PreparedDocument, order: Order) -> Result:
+        """Run what was prepared. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
         if self._user_store is not None:
             self.store.documents.add(prepared.document)
@@ -434,15 +435,14 @@ class DryRuns(Runner):
                     key = (prepared.document.id, name, pack)
                     if key not in self._built:
                         bare = order.judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
-                        built = self.store.runs.get(await self.run_prepared(prepared, Build(kind=name, judging=bare)))
-                        self._built[key] = getattr(built.judging, name)
+                        built = await self.run_prepared(prepared, Build(kind=name, judging=bare))
+                        self._built[key] = getattr(built.run.judging, name)
                     update[name] = self._built[key]
             order = order.model_copy(update={"judging": order.judging.model_copy(update=update)})
         order = order.model_copy(update={"limits": Limits()})
         run = record(prepared, order, self.store, self.defaults.evaluators)
         self.prepared[run.id] = prepared
-        await self.carry_out(run)
-        return run.id
+        return await self.work_on(run)
 
     def plan_of_run(self, run: str, order: Order, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
@@ -534,7 +534,8 @@ def plan_run(
 
     async def counted() -> RunPlan:
         async with DryRuns(prices or builtin_prices(), session_order, user_store) as runs:
-            return runs.plan_of_run(await runs.run_prepared(prepared, without_person(order)), order, notes)
+            result = await runs.run_prepared(prepared, without_person(order))
+            return runs.plan_of_run(result.run.id, order, notes)
 
     plan = run_to_end(counted)
     if at_once and user_store is not None:

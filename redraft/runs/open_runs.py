@@ -281,12 +281,10 @@ class OpenRuns:
     def roles(self, order: Order) -> list[ModelRole]:
         """Return the models of an order with their prices. A limit of cost, the run's or that of a shared budget, needs
         the price of each."""
-        limits = order.limits
-        if self.budget is not None and self.budget.max_cost is not None and limits.max_cost is None:
-            limits = limits.model_copy(update={"max_cost": self.budget.max_cost})
-        objects = self.defaults.roles.objects
-        parts = (order.settings, order.judging, limits, self.prices)
-        return assign_models(*parts, refinement=order.refinement, objects=objects)
+        if self.budget is not None and self.budget.max_cost is not None and order.limits.max_cost is None:
+            limits = order.limits.model_copy(update={"max_cost": self.budget.max_cost})
+            order = order.model_copy(update={"limits": limits})
+        return assign_models(order, self.prices, self.defaults.roles.objects)
 
     @asynccontextmanager
     async def models(

@@ -39,7 +39,7 @@ from redraft.lab.experiments.experiment import Experiment, NamedFrame
 from redraft.lab.experiments.orders import PublicSettings
 from redraft.lab.experiments.runner import JUDGING, Cell, PublicJudging, RunBatch, RunOutcome, check_models
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate
+from redraft.order import Evaluate, OrderParts
 from redraft.readers.documents import parse
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.dry_run import RunPlan, StageUsage
@@ -47,7 +47,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_settings import writer_as_judge
 from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
-from redraft.settings import DraftConfig, JudgeConfig, Limits
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.languages import language_context
 from redraft.text.vectors import Encoder, load_encoder
 
@@ -204,7 +204,9 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         for judge in self.judges:
             base = self.judging.model_copy(update={"metrics": (metric,), "judges": (judge,)})
             for setting in combined(sweep, ASKED):
-                config = with_addresses(swept_judging(sweep, base, setting), self.run_settings)
+                config = with_addresses(
+                    OrderParts(settings=self.run_settings, judging=swept_judging(sweep, base, setting))
+                )
                 judgings.append((setting, config, combined(sweep, READ)))
         return judgings
 
@@ -292,7 +294,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                     sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
                     sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
                 calls, prompt, reply = map(round, sums)
-                writer, *roles = assign_models(resolve(self.run_settings), config, Limits(), None)
+                writer, *roles = assign_models(OrderParts(settings=resolve(self.run_settings), judging=config))
                 judges = (role.settings for role in roles if role.role == "judge")
                 model = next(judges, writer_as_judge(writer.settings))
                 step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)

@@ -21,9 +21,9 @@ from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.orders import Seats
 from redraft.llm.budget import PriceTable
-from redraft.order import Build, Order
+from redraft.order import Build, Order, OrderParts
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
-from redraft.report.history.results import Result, read_result
+from redraft.report.history.results import Result
 from redraft.report.tables import Table
 from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
@@ -55,7 +55,8 @@ PublicJudging = Annotated[
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
     """Raise if a name or a price is unknown, before anything is paid for."""
     for settings, judging in choices:
-        assign_models(resolve(settings), judging, runner.limits, runner.prices)
+        parts = OrderParts(settings=resolve(settings), judging=judging or JudgeConfig(), limits=runner.limits)
+        assign_models(parts, runner.prices)
 
 
 _MAX_SKIPPED, _OTHER_TEXTS = 5, "summaries"
@@ -130,8 +131,7 @@ class DryExperimentRunner(ExperimentRunner):
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         """Count a run in memory."""
-        run_id = await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
-        return await off_loop(read_result, self.store, run_id)
+        return await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
 
     def steps(self) -> list[PlanStep]:
         """Return the steps in the order in which they began."""
@@ -382,7 +382,8 @@ async def own_work(
             runner.planned.append((run.id, step, False))
     runner.observer(RunStarted(run.id))
     run = replace(run, order=run.order.model_copy(update={"limits": limits}))
-    roles, began = assign_models(prepared.settings, judging, limits, runner.prices), time.monotonic()
+    parts = OrderParts(settings=prepared.settings, judging=judging or JudgeConfig(), limits=limits)
+    roles, began = assign_models(parts, runner.prices), time.monotonic()
     with store.claim(run.id), language_context(prepared.document):
         await off_loop(store.runs.set_status, run.id, "running")
         try:
