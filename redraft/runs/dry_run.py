@@ -21,7 +21,7 @@ from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
-from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.base import Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
@@ -285,16 +285,17 @@ class CountingModel:
     role: ModelRole
     book: PromptBook
     tally: UsageTally
-    tokens: dict[str, int]
-    """The token counts of long texts."""
-    replies: dict[tuple[object, ...], object]
-    """The replies to all counted requests, as in the cache."""
-    store: Store | None
-    """The user's store, whose replies are free."""
-    answers_itself: bool
-    """Whether it is the built-in model with a small document."""
-    identity: str
-    """The identity of the model that is not asked."""
+    runs: DryRuns
+
+    @property
+    def identity(self) -> str:
+        """Return the identity of the model that is not asked."""
+        return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
+
+    @property
+    def answers_itself(self) -> bool:
+        """Return whether it is the built-in model with a small document."""
+        return self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
@@ -319,14 +320,15 @@ class CountingModel:
         shortened = {name: short(value) for name, value in request.given}
         short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
-        key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
-        if key not in self.replies and (stored := await off_loop(self._stored, request)) is not None:
+        key = (*self.role.asked_as, request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
+        replies = self.runs.replies
+        if key not in replies and (stored := await off_loop(self._stored, request)) is not None:
             return stored
         # An equal request may have been counted while the store was read.
-        is_new = key not in self.replies
+        is_new = key not in replies
         if is_new:
-            self.replies[key] = await self._value(request)
-        value = self.replies[key]
+            replies[key] = await self._value(request)
+        value = replies[key]
         tags = TagContext(Tags(request.given))
         sent = value.model_dump_json(by_alias=True, context=tags) if isinstance(value, BaseModel) else str(value)
         parts = (text, *long_texts, structured_output.prompt_schema(request))
@@ -340,19 +342,20 @@ class CountingModel:
         return Reply(value, sent, usage)
 
     def _count_tokens(self, text: str) -> int:
+        tokenizer = self.tally.prepared.tokenizer
         if len(text) < _LONG:
-            return self.tally.prepared.tokenizer.count(text)
-        if text not in self.tokens:
-            self.tokens[text] = self.tally.prepared.tokenizer.count(text)
-        return self.tokens[text]
+            return tokenizer.count(text)
+        if (text, tokenizer.name) not in self.runs.counts:
+            self.runs.counts[text, tokenizer.name] = tokenizer.count(text)
+        return self.runs.counts[text, tokenizer.name]
 
     def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
         """Return the reply in the user's store; None if there is none."""
-        if self.store is None:
+        if self.runs.user_store is None:
             return None
         sampling = replace(request.sampling, top_p=request.sampling.top_p or self.role.settings.top_p)
         rendered = replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
-        answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
+        answer = self.runs.user_store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
         if answer is None:
             return None
         text = answer.reply or ""
@@ -389,11 +392,11 @@ class DryRuns(Runner):
         super().__init__(Store(":memory:"), defaults or SessionOrder(), prices)
         self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
         self.tallies: dict[str, UsageTally] = {}
-        self._user_store = user_store
-        self._counts: dict[str, dict[str, int]] = {}
-        """The token counts of long texts by the name of the tokenizer."""
-        self._replies: dict[tuple[object, ...], dict[tuple[object, ...], object]] = {}
-        """Each model's replies in all runs."""
+        self.user_store = user_store
+        self.counts: dict[tuple[str, str], int] = {}
+        """The token counts of long texts, each with the name of the tokenizer."""
+        self.replies: dict[tuple[object, ...], object] = {}
+        """The replies of all models to counted requests, as in the cache."""
         self._built: dict[tuple[str, str, str], str | None] = {}
 
     async def aclose(self) -> None:
@@ -407,24 +410,16 @@ class DryRuns(Runner):
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
-        tokens = self._counts.setdefault(prepared.tokenizer.name, {})
         for chunk in prepared.chunks:
-            tokens[prepared.document.text[slice(*chunk.span)]] = chunk.tokens
-
-        def counting(role: ModelRole, book: PromptBook) -> Model:
-            replies = self._replies.setdefault(role.asked_as, {})
-            answers_itself = role.settings.model == EXTRACTIVE and prepared.plan.document_tokens <= _SMALL
-            identity = identity_of(role.settings) if role.model is None else role.model.identity
-            return CountingModel(role, book, tally, tokens, replies, self._user_store, answers_itself, identity)
-
-        yield pool_of(assigned, prepared.book, counting)
+            self.counts[prepared.document.text[slice(*chunk.span)], prepared.tokenizer.name] = chunk.tokens
+        yield pool_of(assigned, prepared.book, lambda role, book: CountingModel(role, book, tally, self))
 
     async def run_prepared(self, prepared: PreparedDocument, order: Order) -> Result:
         """Run what was prepared. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
-        if self._user_store is not None:
+        if self.user_store is not None:
             self.store.documents.add(prepared.document)
-            self.store.learn(self._user_store, prepared.document.id)
+            self.store.learn(self.user_store, prepared.document.id)
         if order.judging is not None:
             update: dict[str, str | None] = {}
             shelves: dict[Literal["pack", "keyfacts"], QuestionSets[Any]]

@@ -179,10 +179,18 @@ class OwnPlaces:
         """Return these places with those of a call's own settings and options."""
         places = OwnPlaces({*self.models}, {**self.addresses}, {*self.names})
         places.add(OrderParts().edited({name: options.get(name) for name in ("settings", "judging")}))
-        if address := options.get("base_url"):
-            places.add_address(str(address), str(options["key_env"]) if options.get("key_env") else None)
-        places.names |= {str(options[name]) for name in ("model", "prompts", "embeddings") if name in options}
+        places.add_options(options)
         return places
+
+    def add_options(self, options: Mapping[str, Any]) -> None:
+        """Add what the options of a call or a command name."""
+        if judges_address := options.get("judge_base_url"):
+            self.add_address(judges_address)
+        address, key_env, prompts = (options.get(name) for name in ("base_url", "key_env", "prompts"))
+        if address or key_env:
+            self.add_address(address, key_env)
+        names = (*options.get("judges", ()), *(options.get(name) for name in ("model", "validator", "embeddings")))
+        self.names |= {str(name) for name in (*names, prompts, prompts and prompt_choice(str(prompts))) if name}
 
     def add_address(self, address: str | None, key_env: str | None = None) -> None:
         """Add an address, by default the usual one, and the variable of its key."""

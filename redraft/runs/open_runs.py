@@ -196,7 +196,7 @@ class OpenRuns:
             closing.push_async_callback(saver.aclose)
             # Each of them, even if another can no longer be recorded.
             for opened in self._open.values():
-                closing.push_async_callback(self._abandon, opened)
+                closing.push_async_callback(self._abandon, opened, asyncio.CancelledError())
 
     @asynccontextmanager
     async def at_work(self, run: str, *, visits: bool = False) -> AsyncIterator[Job]:
@@ -243,12 +243,11 @@ class OpenRuns:
 
     async def record_error(self, run: str, error: BaseException) -> None:
         """Record the error that ended a run between its nodes, and close it."""
-        opened = self._open.get(run)
-        if opened is None or not opened.over:
+        if (opened := self._open.get(run)) is None:
             await record_stop(self.store, run, error)
-        if opened is not None:
-            opened.over = True
-            await self._close(opened)
+        else:
+            opened.driven = True
+            await self._abandon(opened, error)
 
     async def release(self, run: str) -> None:
         """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
@@ -258,7 +257,7 @@ class OpenRuns:
         while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.01)
         if opened is not None and self._open.get(run) is opened:
-            await self._abandon(opened)
+            await self._abandon(opened, asyncio.CancelledError())
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return LangGraph's saver, which is opened on first use. Raises `UsageError` in another event loop than
@@ -415,12 +414,13 @@ class OpenRuns:
             for interrupt in error.args[0]:
                 self.observe(Waiting(run, interrupt.value))
 
-    async def _abandon(self, opened: _OpenRun) -> None:
+    async def _abandon(self, opened: _OpenRun, error: BaseException) -> None:
+        """Record what ended a run that is driven, unless it is over, and close it whoever still uses it."""
         try:
             if opened.driven and not opened.over:
-                await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+                await record_stop(self.store, opened.job.run.id, error)
         finally:
-            opened.present = 0
+            opened.over, opened.present = True, 0
             await self._close(opened)
 
     async def _close(self, opened: _OpenRun) -> None:
