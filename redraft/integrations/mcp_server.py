@@ -37,11 +37,10 @@ from redraft.runs.tools import (
     TOOL,
     Count,
     Query,
-    Work,
-    arguments_of,
     check_of_runs,
     find_passages,
     run_tools,
+    with_parameters,
 )
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
@@ -95,9 +94,9 @@ class McpTools:
     def __post_init__(self) -> None:
         self.check_run = check_of_runs(self.session, self.runs)
         starting = (self.start_summary, self.start_refinement, self.start_evaluation, self.stop, self.resume)
-        works: tuple[Work, ...] = (*starting, self.status, self.result, self.cite, self.find_passages)
-        of_run = [work for work in run_tools(self.session) if work.__name__ in _READ_OF_RUN]
-        self.tools = {work.__name__: (work, arguments_of(work)) for work in (*works, *of_run)}
+        works = (*starting, self.status, self.result, self.cite, self.find_passages)
+        of_run = (work for work in run_tools(self.session) if work.__name__ in _READ_OF_RUN)
+        self.tools = with_parameters((*works, *of_run))
 
     async def start_summary(
         self,

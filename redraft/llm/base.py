@@ -112,8 +112,7 @@ class Model(Protocol):
 
 
 class LazyModel:
-    """A `Model` that is opened when more than its identity is asked for, by the function of this name: its module may
-    take a second to import."""
+    """A `Model` that is opened by the function of this name when more than its identity is asked for."""
 
     def __init__(self, identity: str, opening: str, *arguments: object, **named: object) -> None:
         self.identity = identity
@@ -133,8 +132,7 @@ class LazyModel:
     def model(self) -> Model:
         """Open the model."""
         opening, arguments, named = self._opening
-        model: Model = resolve_name(opening)(*arguments, **named)
-        return model
+        return cast("Model", resolve_name(opening)(*arguments, **named))
 
 
 Line = str | BaseModel | ModelError

@@ -130,7 +130,7 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     """
     check = check_of_runs(session, runs)
 
-    def tool(work: Work) -> BaseTool:
+    def tool(work: Work, parameters: type[BaseModel]) -> BaseTool:
         async def call(**arguments: Any) -> tuple[str, BaseModel]:
             try:
                 check(arguments["run"])
@@ -144,7 +144,7 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
             coroutine=call,
             name=work.__name__,
             description=work.__doc__,
-            args_schema=arguments_of(work),
+            args_schema=parameters,
             response_format="content_and_artifact",
             handle_tool_error=True,
             handle_validation_error=lambda error: (
@@ -152,17 +152,21 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
             ),
         )
 
-    return [tool(work) for work in run_tools(session)]
+    return [tool(*entry) for entry in with_parameters(run_tools(session)).values()]
 
 
-def arguments_of(work: Work) -> type[BaseModel]:
-    """Return the parameters of the function of a tool."""
-    types = get_type_hints(work, include_extras=True)
-    fields: dict[str, Any] = {
-        parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
-        for parameter in signature(work).parameters.values()
-    }
-    return create_model(work.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+def with_parameters(works: Iterable[Work]) -> dict[str, tuple[Work, type[BaseModel]]]:
+    """Return the functions of tools by name, each with its parameters."""
+    works_by_name = {}
+    for work in works:
+        types = get_type_hints(work, include_extras=True)
+        fields: dict[str, Any] = {
+            name: (types[name], ... if parameter.default is parameter.empty else parameter.default)
+            for name, parameter in signature(work).parameters.items()
+        }
+        parameters = create_model(work.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+        works_by_name[work.__name__] = work, parameters
+    return works_by_name
 
 
 def run_tools(session: Session) -> list[Work]:
