@@ -152,10 +152,10 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
             ),
         )
 
-    return [tool(*entry) for entry in with_parameters(run_tools(session)).values()]
+    return [tool(*entry) for entry in tool_table(run_tools(session)).values()]
 
 
-def with_parameters(works: Iterable[Work]) -> dict[str, tuple[Work, type[BaseModel]]]:
+def tool_table(works: Iterable[Work]) -> dict[str, tuple[Work, type[BaseModel]]]:
     """Return the functions of tools by name, each with its parameters."""
     works_by_name = {}
     for work in works:

@@ -30,16 +30,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import (
-    MAX_FINDINGS,
-    TOOL,
-    Count,
-    Query,
-    check_of_runs,
-    find_passages,
-    run_tools,
-    with_parameters,
-)
+from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, check_of_runs, find_passages, run_tools, tool_table
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.studio.feeds import Feed, Feeds
@@ -93,7 +84,7 @@ class McpTools:
         starting = (self.start_summary, self.start_refinement, self.start_evaluation, self.stop, self.resume)
         works = (*starting, self.status, self.result, self.cite, self.find_passages)
         of_run = (work for work in run_tools(self.session) if work.__name__ in _READ_OF_RUN)
-        self.tools = with_parameters((*works, *of_run))
+        self.tools = tool_table((*works, *of_run))
 
     async def start_summary(
         self,
