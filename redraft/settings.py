@@ -1,4 +1,4 @@
-"""User settings: `DraftConfig` determines the result and is part of a run's identity; `Limits` bounds the effort."""
+"""User settings: of models, of drafting, judging and refining, which identify a run, and `Limits` of its effort."""
 
 from __future__ import annotations
 
@@ -6,22 +6,15 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
-from redraft.fields import EXTRACTIVE as EXTRACTIVE
-from redraft.fields import HELP, MAX_EARLIER, Exchange, ModelFields, Settings, harmless, setting, unusual
-from redraft.fields import MAX_QUESTIONS as MAX_QUESTIONS
-from redraft.fields import FoundSettings as FoundSettings
-from redraft.fields import KeyfactChunks as KeyfactChunks
-from redraft.fields import ModelSettings as ModelSettings
-from redraft.fields import PathOrName as PathOrName
-from redraft.fields import Price as Price
-from redraft.fields import Questions as Questions
-from redraft.fields import ReplyForm as ReplyForm
-from redraft.fields import RubricSettings as RubricSettings
+from redraft.domain import Usage
+from redraft.fields import HELP, Settings, harmless, setting, unusual
 
+EXTRACTIVE = "extractive"  # the built-in model
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
 GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes from the user
@@ -71,6 +64,132 @@ def reads_prompts(model: str) -> bool:
 def is_entailment(model: str) -> bool:
     """Return whether a model is an entailment model, by its name."""
     return model.startswith(f"{NLI}:")
+
+
+class FoundSettings(Settings):
+    """What a settings file that was merely found has set."""
+
+    file: str
+    values: dict[str, str]
+    """The values by option name, as in the file."""
+
+    def __str__(self) -> str:
+        folder, _, name = self.file.rpartition("/")
+        assignments = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
+        return f"{name} in {folder or '/'} sets {', '.join(assignments)}"
+
+
+MAX_QUESTIONS = 1000
+_RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
+
+
+def _questions(value: object) -> object:
+    """Parse a range such as 9-15."""
+    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
+    return (int(match[1]), int(match[2])) if match else value
+
+
+def _counted(value: int | tuple[int, int]) -> int | tuple[int, int]:
+    ends = (value, value) if isinstance(value, int) else value
+    if not 1 <= ends[0] <= ends[1] <= MAX_QUESTIONS:
+        raise ValueError(f"a number from 1 to {MAX_QUESTIONS}, or a range of such numbers as in 9-15")
+    return value
+
+
+Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
+"""The number of questions: a maximum, or a range per stretch."""
+
+_KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
+
+
+def _chunks_of(value: object) -> object:
+    if not _KEYFACT_CHUNKS.fullmatch(str(value)):
+        raise ValueError(
+            "must be a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the rest of the last sentence"
+        )
+    return str(value)
+
+
+KeyfactChunks = Annotated[str, BeforeValidator(_chunks_of)]
+"""The tokens of a chunk for key facts: at most N, or with a plus sign N and the rest of the sentence begun."""
+
+_LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]
+
+
+class RubricSettings(Settings):
+    """A metric that is stated in a sentence: a table `[rubrics.NAME]` of `redraft.toml`."""
+
+    requirement: str = Field(min_length=1, max_length=2_000)
+    levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
+    """The number of levels, or what each of them means, from the worst to the best."""
+    aim: Literal["truth", "content", "form"] = "form"
+
+
+class Exchange(Settings):
+    """A question about a document, and the answer that it had."""
+
+    question: str = Field(max_length=2_000)
+    answer: str = Field(max_length=20_000)
+
+
+MAX_EARLIER = 3
+"""The questions that a follow-up knows."""
+ReplyForm = Literal["schema", "tools", "plain"]
+"""The mode of structured output."""
+PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
+"""Also accepts a `Path`, which is stored as text."""
+_MILLION = 1_000_000
+
+
+class Price(Settings):
+    """US dollars per million tokens."""
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached_prompt: float | None = Field(default=None, ge=0)
+
+    def of(self, usage: Usage) -> float:
+        """Return the price of one call."""
+        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
+        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
+        fresh = usage.prompt_tokens - cached
+        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
+
+
+class ModelFields(Settings):
+    """The fields that say which model is asked, where, and how. Unset ones are detected or take the usual defaults."""
+
+    model: str = Field(min_length=1)
+    base_url: str | None = setting(None, "model", "URL")
+    key_env: str | None = setting(None, "model", "VARIABLE", rare=True)
+    """For the model's own address only, or `NO_KEY`."""
+    context_tokens: int | None = Field(default=None, ge=64)
+    """The token limit of a prompt and its reply."""
+    temperature: float | None = setting(None, "model", "T", found="yes", ge=0, le=2)
+    top_p: float | None = setting(None, "model", "P", said="the model's own", found="yes", gt=0, le=1, rare=True)
+    max_tokens: int | None = Field(default=None, ge=16)
+    """The maximum tokens of a reply."""
+    reasoning_tokens: int | None = setting(
+        None, "model", "N", said="from the model's name and replies", found="yes", ge=0, rare=True
+    )
+    prompts: PathOrName | None = None
+    """A set of prompts or a directory; by default the run's."""
+    replies: ReplyForm | None = setting(
+        None, "model", said="the first that the server supports", found="yes", rare=True
+    )
+    price: Price | None = None
+    """The price of the model, overriding price tables."""
+
+
+class ModelSettings(ModelFields):
+    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`."""
+
+    @field_validator("model")
+    @classmethod
+    def _has_settings(cls, model: str) -> str:
+        if model == EXTRACTIVE:
+            raise ValueError("the built-in model has no settings; use its name without a table")
+        return model
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.

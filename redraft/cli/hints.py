@@ -47,8 +47,8 @@ def own_places(values: Mapping[str, Any], places: OwnPlaces | None = None) -> Ow
     """Return `places` with the servers, keys and files that the options, the environment and the user's configuration
     name now."""
     from redraft.cli.settings_file import named_tables
-    from redraft.fields import ModelSettings
     from redraft.runs.model_settings import OwnPlaces
+    from redraft.settings import ModelSettings
 
     places = OwnPlaces() if places is None else places
     for table in named_tables(ModelSettings).values():

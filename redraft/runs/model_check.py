@@ -12,7 +12,6 @@ from pydantic import Field, InstanceOf
 
 from redraft.domain import Rounded, Usage, widened
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
-from redraft.fields import ModelFields
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Request, Sampling
 from redraft.llm.budget import PriceTable
@@ -37,6 +36,7 @@ from redraft.settings import (
     EXTRACTIVE,
     DraftConfig,
     JudgeConfig,
+    ModelFields,
     ModelSettings,
     ReplyForm,
     Role,
