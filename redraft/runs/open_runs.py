@@ -345,17 +345,11 @@ class OpenRuns:
                 judges |= {identity} if role.role == "judge" else set()
             yield pool_of(assigned, prepared.book, recorded)
 
-    async def _opened(self, run: str) -> _OpenRun:
-        if run not in self._open:
-            run = (await off_loop(self.store.runs.get, run)).id
-        # Metrics judge concurrently: the first opens the run, the others wait for it.
-        async with self._opening.setdefault(run, asyncio.Lock()):
-            if run not in self._open:
-                self._open[run] = await self._begun(run)
-            return self._open[run]
-
-    async def _begun(self, key: str) -> _OpenRun:
-        """Claim a run, prepare it and open its models; all of that stays open."""
+    async def _opened(self, key: str) -> _OpenRun:
+        """Return an open run. If nobody has opened it, claim it, prepare it and open its models; all of that stays
+        open."""
+        if key not in self._open:
+            key = (await off_loop(self.store.runs.get, key)).id
         metrics, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
 
         def claim() -> tuple[PreparedDocument, list[ModelRole], int]:
@@ -374,7 +368,10 @@ class OpenRuns:
             attempt = self.store.calls.totals(key).calls if run.status == "done" else 0
             return prepared, self.roles(claimed[-1].order), attempt
 
-        async with AsyncExitStack() as stack:
+        # Metrics judge concurrently: the first opens the run, the others wait for it.
+        async with self._opening.setdefault(key, asyncio.Lock()), AsyncExitStack() as stack:
+            if key in self._open:
+                return self._open[key]
             stack.push_async_callback(off_loop, claims.close)
             try:
                 prepared, roles, attempt = await off_loop(claim)
@@ -388,7 +385,8 @@ class OpenRuns:
                     return Job(run, self.store, prepared, pool, observe, caching, metrics, attempt)
 
                 with language_context(prepared.document):
-                    return _OpenRun(await off_loop(made), prepared.warnings, stack.pop_all())
+                    self._open[key] = _OpenRun(await off_loop(made), prepared.warnings, stack.pop_all())
+                return self._open[key]
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
                 if claimed and claimed[-1].status == "running":
