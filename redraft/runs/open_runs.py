@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import aiosqlite
@@ -442,9 +443,6 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     if not any(rates.values()):
         return shared_limiter(provider, limits.concurrency)
     limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
-
-    async def pace(size: int) -> float:
-        return await off_loop(take_turn, store.connection, limiter_key, size, **rates)
-
+    pace = partial(off_loop, partial(take_turn, store.connection, limiter_key, **rates))
     pacer = hash((id(store), limiter_key, *rates.values()))
     return shared_limiter(provider, limits.concurrency, pacer=pacer, pace=pace)

@@ -157,7 +157,7 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
 
 def tool_table(works: Iterable[Work]) -> dict[str, tuple[Work, type[BaseModel]]]:
     """Return the functions of tools by name, each with its parameters."""
-    works_by_name = {}
+    works_by_name: dict[str, tuple[Work, type[BaseModel]]] = {}
     for work in works:
         types = get_type_hints(work, include_extras=True)
         fields: dict[str, Any] = {
