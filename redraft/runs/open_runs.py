@@ -439,10 +439,10 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Return the limiter of a model's address. The limits per minute hold for all that use the database, or for all
     processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
-    rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    if not any(rates.values()):
+    requests, tokens = rates = limits.requests_per_minute, limits.tokens_per_minute
+    if not any(rates):
         return shared_limiter(provider, limits.concurrency)
     limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
-    pace = partial(off_loop, partial(take_turn, store.connection, limiter_key, **rates))
-    pacer = hash((id(store), limiter_key, *rates.values()))
+    turn = partial(take_turn, store.connection, limiter_key, requests_per_minute=requests, tokens_per_minute=tokens)
+    pace, pacer = partial(off_loop, turn), hash((id(store), limiter_key, *rates))
     return shared_limiter(provider, limits.concurrency, pacer=pacer, pace=pace)
