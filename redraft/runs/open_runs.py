@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from typing_extensions import override
 
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, RedraftError, UsageError, stored_error
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.prepared import ModelPool, PreparedDocument
@@ -108,20 +108,16 @@ _TO_PUT_AWAY = 10.0
 
 async def record_stop(store: Store, run: str, error: BaseException) -> None:
     """Record what stopped a run: its status, the reason and the error."""
-    status: Status = "failed"
-    reason = "bug"
+    status: Status = "stopped" if isinstance(error, BudgetError) else "failed"
     described: dict[str, Any] | None = None
     match error:
         case GraphBubbleUp():
             status, reason = "waiting", WAITING
-        case RedraftError():
-            status = "stopped" if isinstance(error, BudgetError) else "failed"
-            reason, described = error.code, error.stored
         case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
             status, reason = "interrupted", "cancelled"
         case _:
-            message = f"{type(error).__name__}: {error}"
-            described = {"code": "bug", "message": message, "hint": "please report it"}
+            described = stored_error(error)
+            reason = described["code"]
     # The caller that stops the run has to wait until that is recorded.
     writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
     try:
