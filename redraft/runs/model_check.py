@@ -76,11 +76,11 @@ def roster(
     chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
     models = {**parts.judging.models, **{name: tables[name] for _, name in named_in(parts) if name in tables}}
     judging = parts.judging.model_copy(update={"models": models})
-    judging = with_addresses(parts.model_copy(update={"settings": writer, "judging": judging}))
-    first, *judges = assign_models(parts.model_copy(update={"settings": writer, "judging": judging}), prices)
+    parts = with_addresses(parts.model_copy(update={"settings": writer, "judging": judging}))
+    first, *judges = assign_models(parts, prices)
     entries = [_entry(first, "writer", writes_as or writer.model, chosen, store, door)]
     for role in judges:
-        table = judging.models.get(role.name)
+        table = parts.judging.models.get(role.name)
         window = table.context_tokens if table else None
         if chosen and role.opened_as[:2] == first.opened_as[:2]:
             window = window or chosen
@@ -90,9 +90,9 @@ def roster(
         if name not in {writes_as, *(role.name for role in judges)}:
             # Why one without a role could not work does not affect the others.
             try:
-                alone = OrderParts(settings=writer, judging=JudgeConfig(judges=(name,), models={name: table}))
-                alone = alone.model_copy(update={"judging": with_addresses(alone)})
-                role, trouble = assign_models(alone, prices)[1], ""
+                alone = JudgeConfig(judges=(name,), models={name: table})
+                role = assign_models(with_addresses(OrderParts(settings=writer, judging=alone)), prices)[1]
+                trouble = ""
             except UsageError as error:
                 place = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
                 role, trouble = ModelRole("judge", place, table.price), _described(error, door)

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 
@@ -24,13 +24,12 @@ from redraft.llm.budget import FREE, PriceTable, builtin_prices
 from redraft.llm.chat import ChatModel, as_model
 from redraft.llm.nli import open_entailment
 from redraft.llm.reasoning_budget import usual_room
-from redraft.order import AnyParts
+from redraft.order import AnyParts, Order, OrderParts
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_settings import NO_ITEM, ModelRoles, named_in, settings_by_name, writer_as_judge
 from redraft.settings import (
     EXTRACTIVE,
     DraftConfig,
-    JudgeConfig,
     ModelSettings,
     Price,
     Role,
@@ -40,6 +39,7 @@ from redraft.settings import (
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
 """A model by name as on the command line, its settings, or an object: a `Model`, or any chat model of LangChain."""
+PartsT = TypeVar("PartsT", Order, OrderParts)
 
 # One model: its address, tokenizer and price, and opening it.
 
@@ -277,16 +277,17 @@ def pool_of(
     return ModelPool(first["writer"], judges, first.get("validator", judges[0]), first.get("decider", judging_writer))
 
 
-def with_addresses(order: AnyParts, objects: Mapping[str, Model] = NO_ITEM) -> JudgeConfig:
-    """Return the judging settings of an order with the models' addresses filled in for the record, and the judge that
-    confirms as the last one; unknown names are refused. Objects have their own addresses. If the named models are at
-    several addresses, none is filled in, and each provider's default or the writer's address applies."""
-    judging = order.judging or JudgeConfig()
+def with_addresses(order: PartsT, objects: Mapping[str, Model] = NO_ITEM) -> PartsT:
+    """Return an order with the addresses of those who judge filled in for the record, and the judge that confirms as
+    the last one; unknown names are refused. Objects have their own addresses. If the named models are at several
+    addresses, none is filled in, and each provider's default or the writer's address applies."""
+    if (judging := order.judging) is None:
+        return order
     if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
         repeat = ("use ", Set("repeat"), " to let a judge judge more than once")
         raise UsageError(f"the judge {twice} is named twice", fix=repeat)
     if judging.confirm is not None:
-        objectors = tuple(name for name in judging.judges if name != judging.confirm)
+        objectors: list[str] = [name for name in judging.judges if name != judging.confirm]
         if not objectors:
             more = ("name a judge whose objections it decides: ", Set("judges"))
             raise UsageError(f"there is no other judge for {judging.confirm} to confirm", fix=more)
@@ -303,7 +304,8 @@ def with_addresses(order: AnyParts, objects: Mapping[str, Model] = NO_ITEM) -> J
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
     places = {resolve(settings_by_name(name, order, objects)).base_url for name in bare}
     address = places.pop() if len(places) == 1 else judging.base_url
-    return judging.model_copy(update={"base_url": address, "models": models})
+    judging = judging.model_copy(update={"base_url": address, "models": models})
+    return order.model_copy(update={"judging": judging})
 
 
 def model_roles(

@@ -89,10 +89,7 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
     if refinement and settings.until is not None:
         of_all = ("leave out ", Set("until"), ", or draft without refining")
         raise UsageError("refining uses the whole document, but the draft would read only its beginning", fix=of_all)
-    order = order.model_copy(update={"settings": settings})
-    if order.judging is not None:
-        order = order.model_copy(update={"judging": with_addresses(order, objects)})
-    return with_windows(order, find, objects)
+    return with_windows(with_addresses(order.model_copy(update={"settings": settings}), objects), find, objects)
 
 
 def prepare_run(

@@ -30,8 +30,7 @@ def silent(identity: str) -> FunctionModel:
 
 def addressed(judging: JudgeConfig, objects: Mapping[str, Model] = NO_ITEM, **parts: Any) -> OrderParts:
     """The parts of an order, after the judging has been on record."""
-    order = OrderParts(judging=judging, **parts)
-    return order.model_copy(update={"judging": with_addresses(order, objects)})
+    return with_addresses(OrderParts(judging=judging, **parts), objects)
 
 
 def addresses(order: OrderParts, objects: Mapping[str, Model] = NO_ITEM) -> dict[str, str | None]:

@@ -204,10 +204,8 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         for judge in self.judges:
             base = self.judging.model_copy(update={"metrics": (metric,), "judges": (judge,)})
             for setting in combined(sweep, ASKED):
-                config = with_addresses(
-                    OrderParts(settings=self.run_settings, judging=swept_judging(sweep, base, setting))
-                )
-                judgings.append((setting, config, combined(sweep, READ)))
+                parts = OrderParts(settings=self.run_settings, judging=swept_judging(sweep, base, setting))
+                judgings.append((setting, with_addresses(parts).judging, combined(sweep, READ)))
         return judgings
 
     async def cells(self, _: Sequence[Document], runner: ExperimentRunner) -> list[AgreeCell]:

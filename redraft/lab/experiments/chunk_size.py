@@ -172,8 +172,8 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
                 if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                     # All judges mark the same chunks, which are measured as the first one reads.
                     own = replace(prepare(documents[index], self.settings(judge, size)), stored=document.chunks)
-                    judging = self.judging_by(JudgeConfig(), judge)
-                    judging = with_addresses(OrderParts(settings=own.settings, judging=judging))
+                    parts = OrderParts(settings=own.settings, judging=self.judging_by(JudgeConfig(), judge))
+                    judging = with_addresses(parts).judging
                     order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
                     cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
         return cells
