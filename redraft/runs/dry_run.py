@@ -33,11 +33,11 @@ from redraft.report.history.results import Result
 from redraft.report.tables import Entry
 from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
-from redraft.runs.models import ModelRole, known_window, pool_of, price_of, reasoning_reserve
+from redraft.runs.models import ModelRole, known_window, pool_of, reasoning_reserve
 from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Price, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.documents import QuestionSets
 from redraft.store.plain_serializer import PlainSerializer
@@ -69,6 +69,8 @@ class StageUsage(Stage):
     """The counted usage of one model in one stage."""
 
     settings: DraftConfig
+    price: Price | None
+    """None if it is unknown."""
     spare_prompt_tokens: int = 0
     spare_completion_tokens: int = 0
     """How many more tokens than are estimated a budget reserves for one of the calls, at most."""
@@ -78,10 +80,10 @@ class StageUsage(Stage):
         """Return the most tokens that the model may use for reasoning, besides its replies."""
         return self.calls * reasoning_reserve(self.settings)
 
-    def cost(self, prices: PriceTable, reasoning: int = 0) -> float | None:
+    def cost(self, reasoning: int = 0) -> float | None:
         """Return the cost with this many tokens of reasoning; None if the price of the model is unknown."""
-        price = price_of(self.settings, prices)
-        return None if price is None else price.of(Usage(self.prompt_tokens, self.completion_tokens + reasoning))
+        usage = Usage(self.prompt_tokens, self.completion_tokens + reasoning)
+        return None if self.price is None else self.price.of(usage)
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
@@ -234,7 +236,7 @@ class UsageTally:
             stage, by = _STAGES[prompt.name]
         else:
             stage, by = (metric, "judge") if metric else (DRAFTING, "writer")
-        new_stage = StageUsage(stage, by=by, settings=role.settings)
+        new_stage = StageUsage(stage, by=by, settings=role.settings, price=role.price)
         work = self.work.setdefault((stage, by, *role.asked_as), new_stage)
         work.add(1, usage)
         work.spare_prompt_tokens = max(work.spare_prompt_tokens, most.prompt_tokens - usage.prompt_tokens)
@@ -449,19 +451,12 @@ class DryRuns(Runner):
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
         chapters = [self.plan_of_run(part, order_of_chapter(order)) for part in parts]
         drafting, *stages = _stages(work, order, self.defaults.evaluators)
-        prices = self.prices or builtin_prices()
-        costs = [usage.cost(prices) for usage in work]
-        highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
+        costs = [usage.cost() for usage in work]
+        highest_costs = [usage.cost(usage.reasoning_tokens) for usage in work]
         # What a budget reserves for the last call beyond its estimate; earlier ones have been settled.
-        spare = max(
-            (
-                price.of(Usage(usage.spare_prompt_tokens, usage.spare_completion_tokens))
-                for usage in work
-                if (price := price_of(usage.settings, prices)) is not None
-            ),
-            default=0.0,
-        )
-        unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
+        spare_usages = ((use.price, Usage(use.spare_prompt_tokens, use.spare_completion_tokens)) for use in work)
+        spare = max((price.of(usage) for price, usage in spare_usages if price), default=0.0)
+        unpriced = [usage.settings.model for usage in work if usage.price is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
         sizes = {"tokens": plan.document_tokens, "words": plan.document_words}

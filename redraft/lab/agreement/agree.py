@@ -44,7 +44,6 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.dry_run import RunPlan, StageUsage
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_settings import writer_as_judge
 from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig, JudgeConfig
@@ -292,12 +291,12 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                     sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
                     sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
                 calls, prompt, reply = map(round, sums)
-                writer, *roles = assign_models(OrderParts(settings=resolve(self.run_settings), judging=config))
-                judges = (role.settings for role in roles if role.role == "judge")
-                model = next(judges, writer_as_judge(writer.settings))
-                step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
+                parts = OrderParts(settings=resolve(self.run_settings), judging=config)
+                roles = {role.role: role for role in reversed(assign_models(parts, prices))}
+                judge = roles.get("judge", roles["writer"])
+                step = StageUsage("", calls, prompt, reply, settings=judge.settings, price=judge.price)
                 head = (*(() if self.human else (title, metric)), *config.judges, ", ".join(map(" ".join, setting)))
-                rows.append((*head, calls, prompt, reply, step.cost(prices, step.reasoning_tokens)))
+                rows.append((*head, calls, prompt, reply, step.cost(step.reasoning_tokens)))
         basis = "No model was called and nothing was stored; cached answers cost nothing."
         return make_table("agree", "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))
 

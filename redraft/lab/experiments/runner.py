@@ -71,11 +71,10 @@ class PlanStep(StageUsage):
     runs: int = 0
 
 
-def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
+def cost_table(steps: Sequence[PlanStep], about: str, skipped: Sequence[str] = ()) -> Table:
     """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
     counts = [
-        (step.calls, step.prompt_tokens, step.completion_tokens, step.cost(prices, step.reasoning_tokens))
-        for step in steps
+        (step.calls, step.prompt_tokens, step.completion_tokens, step.cost(step.reasoning_tokens)) for step in steps
     ]
     rows: list[Row] = [
         (step.document, step.name, step.settings.model, step.runs, *count)
@@ -149,7 +148,7 @@ class DryExperimentRunner(ExperimentRunner):
                 elif work.by == "validator":
                     name = f"{name}: validation"
                 at = (source, name, work.settings.temperature, *key[2:])
-                step_of_key = PlanStep(name=name, settings=work.settings, document=title)
+                step_of_key = PlanStep(name=name, settings=work.settings, price=work.price, document=title)
                 plan_step = steps_by_key.setdefault(at, step_of_key)
                 plan_step.add(work.calls, work)
                 plan_step.runs += not is_part and at not in counted
