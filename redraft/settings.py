@@ -242,6 +242,11 @@ class DraftConfig(ModelFields):
         return codes
 
     @property
+    def window(self) -> int | None:
+        """Return the token limit of a prompt and its reply; None for a model that reads no prompts."""
+        return self.context_tokens if reads_prompts(self.model) else None
+
+    @property
     def chunk_budget(self) -> int:
         """Return the tokens of a chunk; a direct summary has a single chunk."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens

@@ -133,9 +133,9 @@ class Job:
     def outliner(self) -> Outliner | None:
         """Outlines the document, if wanted; None where the writer reads no prompts."""
         worker, settings = self.pool.writer, self.run.settings
-        if worker.window is None:
+        if worker.settings.window is None:
             return None
-        return Outliner(self._judge(worker), self.tokenizer, worker.window, settings.language)
+        return Outliner(self._judge(worker), self.tokenizer, worker.settings.window, settings.language)
 
     @cached_property
     def judges(self) -> Panel:
@@ -178,7 +178,9 @@ class Job:
         comparing = pool.judges if run.kind == "compare" else pool.readers if run.refinement else ()
         turns = self._turns if run.judging else ()
         return tuple(
-            Referee(self._judge(worker, turn), self.tokenizer, worker.window) for worker in comparing for turn in turns
+            Referee(self._judge(worker, turn), self.tokenizer, worker.settings.window)
+            for worker in comparing
+            for turn in turns
         )
 
     @cached_property

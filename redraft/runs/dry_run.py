@@ -468,13 +468,7 @@ class DryRuns(Runner):
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=validator.settings.model if judging else None,
             models=tuple(
-                PlannedModel(
-                    role=role.role,
-                    name=role.name,
-                    model=role.settings.model,
-                    context_tokens=role.settings.context_tokens if reads_prompts(role.settings.model) else None,
-                )
-                for role in roles[1:]
+                widened(PlannedModel, role.settings, role, context_tokens=role.settings.window) for role in roles[1:]
             ),
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,

@@ -225,9 +225,8 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
                 fix=_ABLE_JUDGE,
             )
         for judge in judges:
-            window = judge.context_tokens if reads_prompts(judge.model) else None
             book = prepared.book if judge.prompts == settings.prompts else PromptBook(judge.prompts)
-            evaluator.check(book, prepared.tokenizer, window)
+            evaluator.check(book, prepared.tokenizer, judge.window)
     lists = (RunCommand("pack list"), " lists them")
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", fix=lists)
