@@ -317,9 +317,8 @@ class Runner(OpenRuns, GraphSession):
         if run.judging is None or not lacking:
             return False
         async with self.at_work(run.id, visits=True) as job:
-            reference = job.judges.reference
             for evaluation in lacking:
-                now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
+                now = await job.judges.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
                 before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
                 if (now.id, now.missing) != (before, evaluation.missing):
                     return True
@@ -329,10 +328,10 @@ class Runner(OpenRuns, GraphSession):
         """Build what is not known yet of questions or key facts; the run's judging names what it came to."""
         assert run.judging is not None
         async with self.at_work(run.id) as job:
-            reference, is_pack = job.judges.reference, run.kind == "pack"
+            is_pack = run.kind == "pack"
             stage = "questions about the document" if is_pack else "key facts of the document"
             self.observe(StageStarted(stage, 0))
-            built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
+            built = await job.judges.part("questions" if is_pack else "keyfacts", complete=True)
             judging = run.judging.model_copy(update={run.kind: built.id})
             await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
         await self.finish(run.id, "", "complete")
@@ -346,7 +345,7 @@ class Runner(OpenRuns, GraphSession):
         first, second = drafts[GIVEN], drafts[OTHER]
         async with self.at_work(run.id) as job:
             for draft in (first, second):
-                case = Case(statements_of(draft.text), (), job.judges.reference.reader, text=draft.text)
+                case = Case(statements_of(draft.text), (), job.judges.reader, text=draft.text)
                 await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
             if first.text.strip() == second.text.strip():
                 preferred = same()

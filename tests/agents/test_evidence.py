@@ -19,7 +19,8 @@ from redraft.agents.evidence import (
     Scope,
 )
 from redraft.agents.judge import Attempt, Entries, ItemResults
-from redraft.domain import Document, Evidence, Span
+from redraft.domain import Document, Evidence, Span, Usage
+from redraft.llm.base import Reply
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
@@ -119,7 +120,7 @@ class Judged:
             at = TEXT.find(f"Port{word}") if word else -1
             evidence = Evidence("Port", Span(at, at + 4)) if at >= 0 else None
             entries.append((n, ScriptedReply(word=word, evidence=evidence) if word else None))
-        return Entries(entries, repaired=True)
+        return Reply("", "", Usage(), repaired=True), entries
 
     async def verdicts(
         self, items: list[EvidenceQuery], new: Sequence[int] | None = None

@@ -12,9 +12,10 @@ import pytest
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span, Usage
 from redraft.errors import RefusedReply, RejectedRequest
-from redraft.evaluators.base import distinct_errors, without_conflicts, without_overruled
+from redraft.evaluators.base import distinct_errors
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.panel import without_conflicts, without_overruled
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
