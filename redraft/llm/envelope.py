@@ -31,13 +31,9 @@ _FINISHES = {
 _TEXT_PARTS = frozenset({None, "text", "output_text"})
 
 
-class NoCompletionError(ValueError):
-    """The server's answer has no reply in any form."""
-
-
 def completion_message(response: object) -> AIMessage:
-    """Return the reply in a chat completion, in whichever of their forms a server sends it. Raises `NoCompletionError`
-    if there is none."""
+    """Return the reply in a chat completion, in whichever of their forms a server sends it. Raises `ValueError` if
+    there is none."""
     completion: Mapping[str, Any] = response if isinstance(response, Mapping) else {}
     choices = completion.get("choices")
     choice = next((part for part in choices if isinstance(part, Mapping)), {}) if isinstance(choices, list) else {}
@@ -45,7 +41,7 @@ def completion_message(response: object) -> AIMessage:
     if isinstance(message, str) or (message is None and isinstance(choice.get("text"), str)):
         message = {"content": message or choice["text"]}
     if not isinstance(message, Mapping):
-        raise NoCompletionError(one_line(repr(completion.get("error") or response), _LONGEST))
+        raise ValueError(one_line(repr(completion.get("error") or response), _LONGEST))
     calls: list[ToolCall] = []
     invalid_calls: list[InvalidToolCall] = []
     written = message.get("tool_calls")

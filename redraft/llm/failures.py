@@ -32,7 +32,6 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.llm.addresses import plain_address, redacted
-from redraft.llm.envelope import NoCompletionError
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
 _STATUS_AT_START = re.compile(r"^Error code: \d+( - )?")
@@ -58,8 +57,8 @@ _FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|mod
 # With which a provider complains about a request.
 _REJECTIONS = (400, 404, 413, 422, 501)
 _ARGUMENTS = re.compile(r"\barguments?\b")
-# The packages between us and an OpenAI-compatible server.
-_CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
+# What reads the answer of an OpenAI-compatible server: the packages in between, and `envelope`.
+_CLIENTS = frozenset({"redraft", "langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
 _LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"})
 _LATE = frozenset({"TimeoutError", "ReadTimeout", "WriteTimeout", "APITimeoutError", "ReadTimeoutError"})
@@ -135,7 +134,7 @@ def translate(
     is_unparsed = isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError))
     is_unparsed = is_unparsed and place is not None and place[0] in _CLIENTS
     is_unparsed = is_unparsed and not (isinstance(error, TypeError) and _ARGUMENTS.search(str(error)))
-    if status is not None or (speaks_openai and (is_unparsed or isinstance(error, NoCompletionError))):
+    if status is not None or (speaks_openai and is_unparsed):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     return ModelError(
         f"{type(error).__name__}: {message}{f' ({place[1]})' if place else ''}",

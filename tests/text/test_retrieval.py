@@ -15,12 +15,12 @@ from redraft.document import Mark
 from redraft.domain import Chunk, Document, DocumentSection, Span
 from redraft.readers.documents import load
 from redraft.text.retrieval import LONGEST, PASSAGE, WINDOW, Passages, Ranker, Windows
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import DUPLICATE, Embeddings, SentenceVectors, choose, rank
 from redraft.text.words import count_words
 from tests.text.hostile import raw_texts
 
-ESTIMATE = EstimatingTokenizer()
+ESTIMATE = Tokenizer()
 KEEPERS = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(300))
 CHINESE = "".join(f"第{n}座灯塔的看守人在清晨驶向港口。" for n in range(200))
 

@@ -18,7 +18,6 @@ from redraft.text.languages import declared_language, is_foreign, language_of, p
 from redraft.text.sentences import sentences
 from redraft.text.tokens import (
     ESTIMATE,
-    EstimatingTokenizer,
     Meter,
     Tokenizer,
     tokenizer_for,
@@ -242,14 +241,14 @@ PROSE = {
 @pytest.mark.parametrize("vocabulary", ["o200k_base"], indirect=True)
 @pytest.mark.parametrize("language", PROSE)
 def test_the_estimate_is_not_too_low(vocabulary: Tokenizer, language: str) -> None:
-    ratio = EstimatingTokenizer().count(PROSE[language] * 20) / vocabulary.count(PROSE[language] * 20)
+    ratio = Tokenizer().count(PROSE[language] * 20) / vocabulary.count(PROSE[language] * 20)
     assert 0.95 <= ratio <= 1.5
 
 
 def test_the_estimate_of_true_stories_is_close(vocabulary: Tokenizer, stories: list[str]) -> None:
     for story in stories:
-        assert 0.93 <= EstimatingTokenizer(margin=1).count(story) / vocabulary.count(story) <= 1.12
-        assert EstimatingTokenizer().count(story) >= vocabulary.count(story)
+        assert 0.93 <= Tokenizer(margin=1).count(story) / vocabulary.count(story) <= 1.12
+        assert Tokenizer().count(story) >= vocabulary.count(story)
 
 
 @pytest.mark.usefixtures("unloaded")
