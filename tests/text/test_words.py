@@ -11,6 +11,7 @@ import pytest
 import tiktoken
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.text import tokens
@@ -26,7 +27,7 @@ from redraft.text.tokens import (
 from redraft.text.units import indexed, units, words
 from redraft.text.vectors import stop_words, terms
 from redraft.text.word_keys import carries, keys
-from redraft.text.words import columns, count_words, dollars, enumeration, lines_of, words_key
+from redraft.text.words import count_words, dollars, enumeration, lines_of, words_key
 from tests.text.hostile import EXTREMES, raw_texts, texts
 from tests.vocabularies import tiktokens_own
 
@@ -171,7 +172,7 @@ WIDE = st.text(alphabet="ab 灯台。「」é́مر\u0301", max_size=120)
 @example("aaa\u0301。。\u0301", 8)  # as many letters as columns, but not one column each
 def test_lines_keep_to_their_columns(text: str, width: int) -> None:
     lines = lines_of(text, width, "> ", "  ")
-    assert all(columns(line) <= width for line in lines)
+    assert all(cell_len(line) <= width for line in lines)
     assert "".join(line[2:] for line in lines).replace(" ", "") == "".join(text.split())
 
 
