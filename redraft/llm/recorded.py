@@ -36,9 +36,8 @@ from redraft.errors import (
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, ask_model
-from redraft.llm.budget import FREE, Budget
-from redraft.llm.envelope import plausible_usage
-from redraft.llm.rate_limiter import Limiter, RetryPolicy
+from redraft.llm.budget import FREE, Budget, Limiter, RetryPolicy
+from redraft.llm.responses import plausible_usage
 from redraft.llm.structured_output import (
     KEYWORDS,
     bytes_beside,

@@ -24,9 +24,8 @@ from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import address_in, name_of, provider_of
 from redraft.llm.base import Model
-from redraft.llm.budget import Budget, PriceTable
+from redraft.llm.budget import Budget, Limiter, PriceTable, shared_limiter
 from redraft.llm.langsmith import tracing
-from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
 from redraft.prompts.book import PromptBook

@@ -393,13 +393,10 @@ class ComposedOrigin:
     """The links to the text in which the content first appeared, if no place is found."""
 
 
-Known = dict[int, tuple[ComposedOrigin, ...]]
-"""Composed texts by identity; its owner must keep the texts alive as well."""
-
-
-def compose(text: DerivedText, composed: Known | None = None) -> tuple[ComposedOrigin, ...]:
-    """Return the sentences of a text with their places in the document; texts in `composed` are not composed again."""
-    composed = {} if composed is None else composed
+def compose(text: DerivedText) -> tuple[ComposedOrigin, ...]:
+    """Return the sentences of a text with their places in the document."""
+    # By identity.
+    composed: dict[int, tuple[ComposedOrigin, ...]] = {}
     waiting = [text]
     # A running summary has hundreds of ancestors, too many for recursion.
     while waiting:
@@ -436,7 +433,9 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
     return "" if met else "elsewhere"
 
 
-def _followed(traced: SentenceOrigin, parents: Sequence[DerivedText | int], composed: Known) -> ComposedOrigin:
+def _followed(
+    traced: SentenceOrigin, parents: Sequence[DerivedText | int], composed: Mapping[int, Sequence[ComposedOrigin]]
+) -> ComposedOrigin:
     """Return a sentence with its places in the document, by way of its parents, which are composed."""
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()

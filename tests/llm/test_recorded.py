@@ -24,8 +24,7 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.llm.base import Complaint, Line, Request, ScriptedModel, ScriptError
-from redraft.llm.budget import FREE, Budget
-from redraft.llm.rate_limiter import Limiter
+from redraft.llm.budget import FREE, Budget, Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Summarize
 from redraft.readers.documents import parse

@@ -288,7 +288,7 @@ class Tracer:
             directly, text = replace(last, parents=(whole,)), texts[last.run, last.name]
             sentences: list[TracedSentence] = []
             for composed, wording, reading in zip(
-                compose(text, {}), text.traced, self._linked(last.text, directly.parents), strict=True
+                compose(text), text.traced, self._linked(last.text, directly.parents), strict=True
             ):
                 places = composed.places
                 steps = self._steps(last, composed.lost) if not places else ()
