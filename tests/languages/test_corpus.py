@@ -80,7 +80,7 @@ def test_query_is_found_by_its_words(paths: list[str]) -> None:
             ("Who kept the ledgers of the harbour?", "en.txt"),
             ("杉本清は誰ですか", "ja.md"),
         ):
-            assert document_of(corpus, passages.nearest(asked, 1)[0].span) == name, asked
+            assert document_of(corpus, passages.nearest(asked, 1)[0]) == name, asked
         origins = OriginTracer([corpus.text])
         text = "Der Müller verkaufte seine alte Mühle. The mill was sold to some merchants. Ein Wal sang im Fjord."
         first, second, third = origins.trace(text)
