@@ -179,14 +179,10 @@ class Connection(ABC):
         return VERSION in versions
 
 
-def schema_statements() -> Iterator[str]:
-    """Yield the statements of the schema: each ends at an unindented line that ends with a semicolon."""
-    statement = ""
-    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
-        statement += line
-        if not line[0].isspace() and not line.startswith("--") and line.rstrip().endswith(";"):
-            yield statement
-            statement = ""
+def schema_statements() -> list[str]:
+    """Return the statements of the schema: each ends at an unindented line that ends with a semicolon."""
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    return re.findall(r"^CREATE (?:.*;|(?s:.*?)\n\S.*;)$", schema, re.MULTILINE)
 
 
 P = ParamSpec("P")

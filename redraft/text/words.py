@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
@@ -133,8 +132,6 @@ def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[st
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
     from rich.cells import cell_len
 
-    if text.isascii():
-        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
     lines: list[str] = []
     line, is_empty = first, True
     for word in text.split():
