@@ -81,13 +81,13 @@ class Budget:
         self._budgets: list[Budget] = [self, *(outer._budgets if outer else ())]
         """This budget and the outer ones."""
         self.ends_at = None if deadline is None else time.monotonic() + deadline
-        self.in_flight = 0
-        """How many calls are being reserved or sent."""
+        self._in_flight: set[int] = set()
+        """The calls that are being reserved or sent."""
         self._runs: set[str] = set()
         self._unsettled: dict[int, StoreError] = {}
         """Calls whose end could not be recorded in the ledger."""
-        self._changes = 0
         self._changed = asyncio.Event()
+        """Set when the next call ends."""
 
     def __repr__(self) -> str:
         return f"Budget(max_cost={self.max_cost}, max_calls={self.max_calls}, name={self.name!r})"
@@ -101,52 +101,40 @@ class Budget:
     async def reserved(self, calls: Calls, call: Call) -> AsyncIterator[Reservation]:
         """Reserve the maximum cost of a call while it is made. If there is no room, the call waits for running calls to
         leave some; it is refused only when none is running."""
-        budgets = self._budgets
-        while True:
-            for budget in budgets:
-                budget.in_flight += 1
-            changes = [budget._changes for budget in budgets]
-            reservation, lack, unchanged = Reservation(), None, [True]
-            try:
-                await off_loop(calls.book, reservation, call, *(budget.terms for budget in budgets))
+        budgets, reservation = self._budgets, Reservation()
+        try:
+            while reservation.call is None:
+                changes = [budget._changed for budget in budgets]
                 for budget in budgets:
                     budget._runs.add(call.run or "")
-                yield reservation
-            except LimitReachedError as error:
-                lack = error
-            except StoreError as error:
-                for budget in budgets:
-                    budget._unsettled |= {} if reservation.call is None else {reservation.call: error}
-                raise
-            finally:
+                    budget._in_flight.add(id(reservation))
                 try:
-                    if not reservation.sent:
-                        await off_loop(calls.take_back, reservation)
-                finally:
-                    entered = zip(budgets, changes, strict=True)
-                    unchanged = [budget._leave(number, wakes=lack is None) for budget, number in entered]
-            if lack is None:
-                return
-            full = next(number for number, budget in enumerate(budgets) if budget.terms is lack.terms)
-            if unchanged[full]:
-                await budgets[full]._wait(call, lack)
+                    await off_loop(calls.book, reservation, call, *(budget.terms for budget in budgets))
+                except LimitReachedError as lack:
+                    for budget in budgets:
+                        budget._in_flight.discard(id(reservation))
+                    full = next(number for number, budget in enumerate(budgets) if budget.terms is lack.terms)
+                    await budgets[full]._wait(call, lack, changes[full])
+            yield reservation
+        except StoreError as error:
+            for budget in budgets:
+                budget._unsettled |= {} if reservation.call is None else {reservation.call: error}
+            raise
+        finally:
+            try:
+                if not reservation.sent:
+                    await off_loop(calls.take_back, reservation)
+            finally:
+                for budget in budgets:
+                    budget._in_flight.discard(id(reservation))
+                    budget._changed.set()
+                    budget._changed = asyncio.Event()
 
-    def _leave(self, changes: int, *, wakes: bool) -> bool:
-        """Count a call out; return whether nothing has changed since it came in. A failed reservation does not wake
-        other waiting calls while a call is running."""
-        self.in_flight -= 1
-        unchanged = self._changes == changes
-        if wakes or not self.in_flight:
-            self._changes += 1
-            self._changed.set()
-            self._changed = asyncio.Event()
-        return unchanged
-
-    async def _wait(self, call: Call, lack: LimitReachedError) -> None:
+    async def _wait(self, call: Call, lack: LimitReachedError, change: asyncio.Event) -> None:
         """Wait for the room that other calls leave; raise `BudgetError` if there are no others. It says how to go on:
         with a higher limit of the run, or a larger budget of the session."""
-        if self.in_flight:
-            await self._changed.wait()
+        if self._in_flight:
+            await change.wait()
             return
         if {run for _, run in lack.in_flight} - self._runs:
             await asyncio.sleep(_POLL_SECONDS)
