@@ -9,9 +9,9 @@ import re
 import secrets
 import time
 import tomllib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -234,31 +234,31 @@ class Limiter:
         self._pace = pace
         self._resume_at = 0.0
         self._lowered_at = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.TimerHandle | None = None
+        self._turn, self._changed = asyncio.Lock(), asyncio.Event()
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[float]:
         """Wait for a slot and hold it; yields the time when it began."""
-        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(slot)
-        self._admit()
+        # They take turns in order, and the first one waits for room.
+        async with self._turn:
+            while (hold := self.hold) or self.in_flight >= max(1, int(self.allowed)):
+                self._changed.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._changed.wait(), hold or None)
+            self.in_flight += 1
         try:
-            await slot
             while self._pace and (wait := await self._pace(tokens)):  # noqa: ASYNC110  (there is no event to wait for)
                 await asyncio.sleep(wait)
             yield time.monotonic()
         finally:
-            # A request that was cancelled while it waited had no slot.
-            if slot.done() and not slot.cancelled():
-                self.in_flight -= 1
-                self._admit()
+            self.in_flight -= 1
+            self._changed.set()
 
     def record_answer(self) -> None:
         """Record an answer and raise the concurrency slightly."""
         self.throttled = 0
         self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
-        self._admit()
+        self._changed.set()
 
     def record_rate_limit(self, began: float, retry_after: float | None, limits: Limits) -> None:
         """Record a 429 of a request that began at `began`, and hold everyone back: for as long as the provider asks, or
@@ -288,19 +288,6 @@ class Limiter:
     def hold(self) -> float:
         """Return the seconds for which the provider has asked everyone to wait."""
         return max(0.0, self._resume_at - time.monotonic())
-
-    def _admit(self) -> None:
-        """Admit the requests that may go now; while the provider holds everyone back, set a timer."""
-        while self._waiting and self.in_flight < max(1, int(self.allowed)):
-            if not self._waiting[0].done():
-                if self.hold:
-                    if self._timer is not None:
-                        self._timer.cancel()
-                    self._timer = asyncio.get_running_loop().call_later(self.hold, self._admit)
-                    return
-                self.in_flight += 1
-                self._waiting[0].set_result(None)
-            self._waiting.popleft()
 
 
 _Shared = WeakValueDictionary[tuple[str, int, int], Limiter]
