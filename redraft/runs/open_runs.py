@@ -36,10 +36,10 @@ from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import restore
 from redraft.settings import Limits, reads_prompts
 from redraft.store.calls import take_turn
-from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
-from redraft.store.connection import BUSY_SECONDS, off_loop
+from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
+from redraft.store.sqlite import SqliteCheckpoints
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language
 from redraft.text.tokens import tokenizer_for
