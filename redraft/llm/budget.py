@@ -81,7 +81,7 @@ class Budget:
         self._budgets: list[Budget] = [self, *(outer._budgets if outer else ())]
         """This budget and the outer ones."""
         self.ends_at = None if deadline is None else time.monotonic() + deadline
-        self._in_flight: set[int] = set()
+        self.in_flight: set[int] = set()
         """The calls that are being reserved or sent."""
         self._runs: set[str] = set()
         self._unsettled: dict[int, StoreError] = {}
@@ -107,12 +107,12 @@ class Budget:
                 changes = [budget._changed for budget in budgets]
                 for budget in budgets:
                     budget._runs.add(call.run or "")
-                    budget._in_flight.add(id(reservation))
+                    budget.in_flight.add(id(reservation))
                 try:
                     await off_loop(calls.book, reservation, call, *(budget.terms for budget in budgets))
                 except LimitReachedError as lack:
                     for budget in budgets:
-                        budget._in_flight.discard(id(reservation))
+                        budget.in_flight.discard(id(reservation))
                     full = next(number for number, budget in enumerate(budgets) if budget.terms is lack.terms)
                     await budgets[full]._wait(call, lack, changes[full])
             yield reservation
@@ -126,14 +126,14 @@ class Budget:
                     await off_loop(calls.take_back, reservation)
             finally:
                 for budget in budgets:
-                    budget._in_flight.discard(id(reservation))
+                    budget.in_flight.discard(id(reservation))
                     budget._changed.set()
                     budget._changed = asyncio.Event()
 
     async def _wait(self, call: Call, lack: LimitReachedError, change: asyncio.Event) -> None:
         """Wait for the room that other calls leave; raise `BudgetError` if there are no others. It says how to go on:
         with a higher limit of the run, or a larger budget of the session."""
-        if self._in_flight:
+        if self.in_flight:
             await change.wait()
             return
         if {run for _, run in lack.in_flight} - self._runs:
@@ -158,7 +158,7 @@ class Budget:
         if self._is_of_session:
             larger = f"a larger budget, such as Budget({more.name}={more.value:g})"
             go_on = (f"{precaution}resume the run in a session with {larger}",)
-        raise BudgetError(problem, fix=go_on)
+        raise BudgetError(problem, fix=go_on) from None
 
 
 _SPARE = 1.1
