@@ -59,7 +59,7 @@ class Arbiter:
             contested = any(point.against for point in points)
             inputs = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, inputs, numbers, RULED, f"{label}, finding", attempt)
-            return Entries.of(reply, ((ruling.id - 1, ruling) for ruling in reply.value.points))
+            return reply, ((ruling.id - 1, ruling) for ruling in reply.value.points)
 
         replies: ItemResults[PointRuling] = await ask_all(in_batches(range(len(requests)), size), ask)
         return [

@@ -13,7 +13,7 @@ from redraft import plugins
 from redraft.errors import UsageError, choose
 from redraft.evaluators.base import Evaluator, FunctionMetric
 from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
-from redraft.evaluators.rubric import rubrics_of
+from redraft.evaluators.rubric import Rubric
 from redraft.prompts.book import PROMPTS
 from redraft.settings import JudgeConfig, PackPart
 from redraft.text.vectors import Encoder
@@ -90,8 +90,8 @@ def evaluators(
 
 def with_rubrics(judging: JudgeConfig | None, extra: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
     """Return the metrics that are not redraft's: those passed as objects, and the rubrics of the settings."""
-    passed = {evaluator.name for evaluator in extra}
-    return (*extra, *(rubric for rubric in rubrics_of(judging or JudgeConfig()) if rubric.name not in passed))
+    passed, rubrics = {evaluator.name for evaluator in extra}, judging.rubrics if judging else {}
+    return (*extra, *(Rubric(name, **dict(rubric)) for name, rubric in rubrics.items() if name not in passed))
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:

@@ -25,7 +25,7 @@ from redraft.evaluators.base import (
 )
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import cited_for, evenly_spread
-from redraft.evaluators.similarity import is_doubtful, is_same, similarity
+from redraft.evaluators.similarity import similarity
 from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.silence import is_answer
@@ -139,8 +139,8 @@ class Consistency(ConfiguredMetric):
         doubtful: list[int] = []
         for n in sorted(likeness) if is_compared else ():
             found_answer, answer_text = claims[n].asked.answer, answers[n].answer
-            if answers[n].answered and not is_same(found_answer, answer_text):
-                doubtful += [n] if likeness[n] <= threshold or is_doubtful(found_answer, answer_text) else []
+            if answers[n].answered and not examiner.is_same(found_answer, answer_text):
+                doubtful += [n] if likeness[n] <= threshold or examiner.is_doubtful(found_answer, answer_text) else []
         pairs: list[qa.Pair] = []
         second_queries: list[EvidenceQuery] = []
         for n in doubtful:
@@ -257,7 +257,7 @@ async def questions_about(
         )
         room = min(len(numbers) * entry_tokens, rooms[number])
         reply = await judge.ask(qa.ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
-        return Entries.of(reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place))
+        return reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place)
 
     async def ask_about(numbers: Sequence[int]) -> ItemResults[qa.SentenceQuestions]:
         batches: list[Sequence[int]] = []

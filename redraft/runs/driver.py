@@ -18,7 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import TypeAdapter
 
-from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion
+from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion, widened
 from redraft.errors import (
     BudgetError,
     CheckpointError,
@@ -299,9 +299,8 @@ class Runner(OpenRuns, GraphSession):
         if run.judging is None or not lacking:
             return False
         async with self.at_work(run.id, visits=True) as job:
-            reference = job.judges.reference
             for evaluation in lacking:
-                now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
+                now = await job.judges.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
                 before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
                 if (now.id, now.missing) != (before, evaluation.missing):
                     return True
@@ -315,10 +314,10 @@ class Runner(OpenRuns, GraphSession):
             # What is not known yet is asked for; the run's judging names what it came to.
             assert run.judging is not None
             async with self.at_work(run.id) as job:
-                reference, is_pack = job.judges.reference, run.kind == "pack"
+                is_pack = run.kind == "pack"
                 stage = "questions about the document" if is_pack else "key facts of the document"
                 self.observe(StageStarted(stage, 0))
-                built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
+                built = await job.judges.part("questions" if is_pack else "keyfacts", complete=True)
                 judging = run.judging.model_copy(update={run.kind: built.id})
                 await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
             await self.finish(run.id, "", "complete")
@@ -336,7 +335,7 @@ class Runner(OpenRuns, GraphSession):
         first, second = drafts[GIVEN], drafts[OTHER]
         async with self.at_work(run.id) as job:
             for draft in (first, second):
-                case = Case(statements_of(draft.text), (), job.judges.reference.reader, text=draft.text)
+                case = Case(statements_of(draft.text), (), job.judges.reader, text=draft.text)
                 await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
             if first.text.strip() == second.text.strip():
                 preferred = same()
@@ -422,7 +421,8 @@ class Runner(OpenRuns, GraphSession):
         if part.draft is not None and part.status == "done":
             draft = await off_loop(store.runs.draft, part.draft)
             tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
-            piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
+            place = dict.fromkeys(("index", "first_chunk", "last_chunk"), chunk.index)
+            piece = widened(Piece, draft, level=0, **place, tokens=tokens, limit=limit)
             await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
             await job.close_gap(chunk.index)
 

@@ -30,7 +30,8 @@ from redraft.store.connection import off_loop, storable
 from redraft.store.store import Store
 from redraft.studio import contracts
 from redraft.studio.context import context_of, read, streamed, work_of
-from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, query_of, typed
+from redraft.studio.doors import NotFound, error_on_page
+from redraft.studio.endpoints import Endpoint, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, Message
 from redraft.studio.orders import BatchBody
 from redraft.studio.run_views import page_at

@@ -23,7 +23,7 @@ from redraft.store.runs import DAMAGE, HumanOpinion, Run
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence
-from redraft.studio.endpoints import NotFound, error_on_page
+from redraft.studio.doors import NotFound, error_on_page
 
 RUNNING = "running"
 _SCORE = "score."

@@ -11,11 +11,10 @@ import pytest
 
 from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.examiner import is_answered
+from redraft.agents.examiner import is_answered, is_doubtful
 from redraft.agents.judge import Judge
 from redraft.builtin.facade import open_model
 from redraft.domain import Document, Evaluation, Finding, Ruling
-from redraft.evaluators.similarity import is_doubtful
 from redraft.llm.base import Model
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
+from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span, Usage
 from redraft.errors import RefusedReply, RejectedRequest
-from redraft.evaluators.base import distinct_errors, without_conflicts, without_overruled
+from redraft.evaluators.base import distinct_errors
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.panel import without_conflicts, without_overruled
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
@@ -158,9 +159,8 @@ def test_reading_goes_with_the_metric_version() -> None:
     reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
     items = [source.text[sentence.start : sentence.end] for sentence in sentences(source.text)][::25]
     questions = [f"Who was it of whom this is said: {sentence.split(',')[0]}?" for sentence in items]
-    looks = ReadingPlan(
-        reader, [EvidenceQuery(sentence) for sentence in (*items, *questions)], each=100, near=8, far=16
-    )
+    queries = [EvidenceQuery(sentence) for sentence in (*items, *questions)]
+    looks = EvidenceSearch(reader, queries, each=100, near=8, far=16, ask=NotImplemented, silent=NotImplemented)
     numbers = range(len(looks.items))
     wider = looks.nearest(numbers, FAR, wide=True)
     read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]

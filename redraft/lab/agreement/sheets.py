@@ -20,8 +20,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
-from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.evaluators.factual import STATED, SUPPORTED, Faithfulness, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.lab.agreement.people import FileProblem, data_text, json_of
 from redraft.lab.declared import declared

@@ -26,7 +26,8 @@ from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import Extension, MenuLink, context_of, read, run_of
-from redraft.studio.endpoints import Endpoint, NotFound, problem_of, with_names
+from redraft.studio.doors import NotFound
+from redraft.studio.endpoints import Endpoint, problem_of, with_names
 from redraft.studio.models import look
 from redraft.studio.orders import groups, names_of, rubric_lines
 from redraft.studio.pages import acted, page, paged

@@ -50,7 +50,8 @@ from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of
-from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
+from redraft.studio.doors import NotFound, error_on_page
+from redraft.studio.endpoints import Endpoint, is_by_page, typed, with_names
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 

@@ -15,7 +15,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
+from redraft.evaluators.factual import SentenceVerdict, verify_sentences
 from redraft.llm.nli import (
     NO_ANSWER,
     ClaimAnswer,
