@@ -51,8 +51,7 @@ from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, chapter_of, document_of, document_of_task, order_of_chapter, summary_of
 from redraft.runs.prepare import DRAFTED, check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
-from redraft.store.checkpoints import Checkpoints, thread_of
-from redraft.store.connection import off_loop
+from redraft.store.connection import Checkpoints, off_loop, thread_of
 from redraft.store.documents import ChapterRun, QuestionSets
 from redraft.store.runs import Run
 from redraft.text.sanitizer import CleanText, one_line
