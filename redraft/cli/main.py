@@ -78,8 +78,8 @@ def model_here(default: str) -> tuple[str, str, str] | None:
     """Return the first language model that is at hand: the `default` of the settings, one with a key in the
     environment, or one of a server on this machine. That is why it can be used, the options that name it (none if it is
     used by default), and its name."""
-    from redraft.fields import EXTRACTIVE
     from redraft.llm import addresses
+    from redraft.settings import EXTRACTIVE
 
     if default not in ("", EXTRACTIVE):
         return f"{default}, by your settings", "", default

@@ -127,13 +127,9 @@ class Panel:
     def stored(self, name: PackPart) -> Pack | KeyFacts | None:
         """Return the part that need not be built."""
         document, (shelf, requested) = self.reader.document.id, self._shelf(name)
-        part: Pack | KeyFacts | None
-        if requested:
-            part = shelf.get(requested)
-        else:
-            built = (shelf.find(document, builder.key) for builder in self._builders(name))
-            part = shelf.imported(document) or next(filter(None, built), None)
-        return part
+        part: Pack | KeyFacts | None = shelf.get(requested) if requested else shelf.imported(document)
+        built = (shelf.find(document, builder.key) for builder in self._builders(name))
+        return part or next(filter(None, built), None)
 
     def _shelf(self, name: PackPart) -> tuple[QuestionSets[Any], str | None]:
         """Return where a part is stored, and its id if the settings name one."""

@@ -14,7 +14,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from redraft.agents.examiner import words_of
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.similarity import f1, similarity
+from redraft.evaluators.consistency import f1, similarity
 from redraft.settings import SimilarityName
 from redraft.text.languages import language_context, language_of
 from redraft.text.vectors import Embeddings

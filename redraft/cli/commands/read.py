@@ -21,8 +21,8 @@ from redraft.text.words import count_words
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.fields import Exchange
     from redraft.report.outputs.formats import Format
+    from redraft.settings import Exchange
 
 
 @command()
