@@ -52,12 +52,12 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart
 from redraft.lab.experiments.frames import SET
 from redraft.lab.experiments.orders import Asked, ContextOrder, Seats
 from redraft.lab.experiments.questioner import (
-    EmbeddingSimilarity,
     ReadingStep,
     SentenceSimilarity,
-    TermSimilarity,
+    embedding_similarity,
     paragraphs,
     plan_steps,
+    term_similarity,
 )
 from redraft.lab.experiments.runner import (
     DRAFTING,
@@ -157,17 +157,14 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return the embedding model; None if none is set."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
-    def fact_similarity(self, document: Document) -> SentenceSimilarity:
-        """Return the measure that compares facts without a judge, by embeddings, or words if no encoder is set."""
-        encoder = self.encoder()
-        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+    def similarity(self, document: Document, *, by_terms: bool = False) -> SentenceSimilarity:
+        """Return the measure that compares statements without a judge: embeddings, or terms if no encoder is set."""
+        encoder = None if by_terms else self.encoder()
+        return embedding_similarity(encoder) if encoder else term_similarity(document.text)
 
     def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
-        if self.places == "lineage":
-            return None
-        encoder = self.encoder() if self.places == "embeddings" else None
-        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+        return None if self.places == "lineage" else self.similarity(document, by_terms=self.places == "tfidf")
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[StepPlan]:
         """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
@@ -212,7 +209,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return how facts are compared without a judge."""
         if not self.facts:
             return {}
-        likeness = self.fact_similarity(cells[0].document)
+        likeness = self.similarity(cells[0].document)
         return {"measure": f"{likeness.name} above {likeness.threshold:g}"}
 
     def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
@@ -284,7 +281,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
         prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
         runner.note_token_counts(prepared)
-        judged_items, likeness, failures = list(items), self.fact_similarity(cell.document), dict[str, Failure]()
+        judged_items, likeness, failures = list(items), self.similarity(cell.document), dict[str, Failure]()
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
             async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
