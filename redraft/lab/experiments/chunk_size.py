@@ -102,7 +102,6 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
             )
         cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
-            runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
             order = cell.order.model_copy(update={"settings": cell.prepared.settings})
             await runner.open_own_run(cell.document, order)

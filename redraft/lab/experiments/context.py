@@ -280,7 +280,6 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
         order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
         prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
-        runner.note_token_counts(prepared)
         judged_items, likeness, failures = list(items), self.similarity(cell.document), dict[str, Failure]()
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
