@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 from random import Random
-from typing import ClassVar
 
 from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
@@ -69,9 +68,9 @@ class SampledChunks(Cell):
 class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
-    name: ClassVar = "chunk-size"
-    title: ClassVar = "Chunk size for extracting key facts"
-    item: ClassVar = "one chunk and one judge each"
+    name = "chunk-size"
+    title = "Chunk size for extracting key facts"
+    item = "one chunk and one judge each"
 
     @classmethod
     def asked(cls, request: Asked) -> ChunkSizeDesign:

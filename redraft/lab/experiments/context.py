@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, pairwise, product
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -98,9 +98,9 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     """Models summarize more and more of a document. The judge splits summaries into facts and compares them."""
 
-    name: ClassVar = "context"
-    title: ClassVar = "Growing context: where summaries come from, and which facts they keep"
-    item: ClassVar = "one summary by one system at one step each"
+    name = "context"
+    title = "Growing context: where summaries come from, and which facts they keep"
+    item = "one summary by one system at one step each"
 
     @classmethod
     def asked(cls, request: Asked) -> ContextDesign:

@@ -321,9 +321,9 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
 class GridDesign(Seats, Experiment[Cell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
-    name: ClassVar = "grid"
-    title: ClassVar = "Grid: systems on documents, by metric"
-    item: ClassVar = "one summary, or one pair, and one judge each"
+    name = "grid"
+    title = "Grid: systems on documents, by metric"
+    item = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
     judging: PublicJudging
     ready: ExistingSummaries = Field(default={}, exclude=True)
