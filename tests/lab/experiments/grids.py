@@ -51,10 +51,9 @@ def design(
 
 def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
     """A summary of a document with its scores; None is a score that could not be had."""
+    lost = ("failed", None, 1, 3, (), (), {"trouble": "no reply"})
     actual = {
-        metric: Evaluation(metric, 1, "failed", None, 1, 3, reason="too few", details={"trouble": "no reply"})
-        if score is None
-        else Evaluation(metric, 1, "scored", score, 4, 0)
+        metric: Evaluation(metric, 1, *(lost if score is None else ("scored", score, 4)), reason="too few")
         for metric, score in scores.items()
     }
     given: dict[str, Any] = {"title": document.upper(), "text": "Some words here.", **more}
