@@ -16,15 +16,14 @@ from redraft.agents.evidence import (
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    ReadingPlan,
     document_fields,
 )
 from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
-from redraft.fields import Exchange
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
+from redraft.settings import Exchange
 from redraft.text.quotes import locate
 from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line
@@ -116,12 +115,11 @@ class Answerer:
             last = attempt.again or reply.repaired
             # An answer that loses its first sentence is asked for again: the others seldom stand without it.
             is_sourced = not answer.answered or answer.sentences[0].place is not None
-            return Entries.of(reply, [(0, answer if last or is_sourced else None)])
+            return reply, [(0, answer if last or is_sourced else None)]
 
         # "Why did he do it?" is found by the words of the question before it.
         query = EvidenceQuery(question, also=(conversation[-1],) if conversation else ())
-        plan = ReadingPlan(self.reader, [query], room, 1, 1)
-        search = EvidenceSearch(plan, ask, lambda answer: not answer.answered or not answer.places)
+        search = EvidenceSearch(self.reader, [query], room, 1, 1, ask, lambda answer: not answer.places)
         item = [*self.reader.key(query), words, self.language, *([conversation] if conversation else [])]
         account = await self.judge.verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:

@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from redraft.domain import Usage
+from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling
+from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import (
@@ -27,6 +28,7 @@ from redraft.text.reply_cleanup import (
 )
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words, has_words
 
 MAX_TRIES = 6
@@ -34,6 +36,8 @@ MAX_TRIES = 6
 # Each further try asks for this much less.
 _SHRINK_REGENERATION = 0.1
 MIN_WORDS = 5
+# Tokens that a chat protocol adds to a prompt, and the slack between our count and the provider's.
+MARGIN = 20
 # A text slightly over its limit is asked to be shorter by the excess, and never for less than a share of the limit:
 # asked for a third, a model writes another text.
 _SLIGHTLY = 1.25
@@ -90,16 +94,6 @@ Spare = Callable[[Prompt[Any, str], BaseModel], int]
 """Returns how many tokens of the window a prompt leaves."""
 Instructions = Callable[[Prompt[Any, str], BaseModel], str]
 """Returns the words of a prompt apart from the texts that it is given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A text, the number of tries, and its flaws if none was valid."""
-
-    text: str
-    words: int
-    attempts: int
-    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +191,8 @@ class StructuredWriter:
     """The tokens that a reply may have in addition to its text."""
     count: Callable[[str], int] = len
     """Counts the tokens of a text that is held to a cap."""
+    is_sign: Callable[[str], bool] = lambda _: False
+    """Returns whether a text is the sign that there is nothing to write, which needs no length."""
 
     async def within(
         self,
@@ -205,7 +201,6 @@ class StructuredWriter:
         words: int,
         label: str,
         maximum: int = 0,
-        is_sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
         cap: int = 0,
@@ -218,8 +213,7 @@ class StructuredWriter:
         of it. A `free` text may be longer: `words` is what it usually needs, and `most` what there is room for."""
 
         def examine(text: str) -> Flaw | None:
-            is_fine = is_sign is not None and is_sign(text)
-            return None if is_fine else self.flaw(text, source, words, words, maximum, cap, free=free)
+            return None if self.is_sign(text) else self.flaw(text, source, words, words, maximum, cap, free=free)
 
         room = max(self.tokens(max(words, maximum)), cap) + self.beside
         # The full limit, then each time a tenth less.
@@ -335,6 +329,13 @@ class StructuredWriter:
     def tokens(self, words: int) -> int:
         """Return the tokens that a reply of this many words needs."""
         return max(16, int(words * self.tokens_per_word) + 1)
+
+
+def spare_tokens(
+    window: int, tokenizer: Tokenizer, book: PromptBook, prompt: Prompt[Any, str], inputs: BaseModel
+) -> int:
+    """Return how many tokens of a window a prompt leaves."""
+    return window - tokenizer.count(book.render(prompt, inputs)) - MARGIN
 
 
 def max_intermediate_words(words: int, stage: Stage = "revision", ceiling: int = 0) -> int:

@@ -12,9 +12,19 @@ from click.core import ParameterSource
 from redraft.cli.sections import FOUND, Command, names_a_run
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, RunError, Set, UsageError
-from redraft.fields import ModelSettings, RubricSettings, option_of
+from redraft.fields import option_of
 from redraft.order import JUDGES_ADDRESS, OrderParts
-from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.settings import (
+    DEFAULT_GOALS,
+    EXTRACTIVE,
+    USUAL_METRICS,
+    DraftConfig,
+    JudgeConfig,
+    Limits,
+    ModelSettings,
+    RefineConfig,
+    RubricSettings,
+)
 from redraft.sources import STDIN
 from redraft.text.words import has_words
 
@@ -125,7 +135,7 @@ def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConf
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
     from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
-    from redraft.evaluators.similarity import similarity
+    from redraft.evaluators.consistency import similarity
 
     chosen, stated = _settings_in(values, JUDGING), rubrics_given(values.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:

@@ -16,17 +16,17 @@ from redraft.agents.evidence import (
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    ReadingPlan,
     Scope,
 )
 from redraft.agents.judge import Attempt, Entries, ItemResults
-from redraft.domain import Document, Evidence, Span
+from redraft.domain import Document, Evidence, Span, Usage
+from redraft.llm.base import Reply
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
+from redraft.text.tokens import Tokenizer, tokenizer_named
 from tests.judges import Harness, Sheet, island, summary_of
 
 pytestmark = pytest.mark.usefixtures("api_key")
@@ -72,7 +72,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
         "It rained all day. Syme needed a spaceman's card. With it he could ship out on a freighter. "
         "The patrol would never find him there. The glowing card could not be forged. He waited. Nobody came."
     )
-    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    document, tokenizer = Document.from_text(text), Tokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(text))
     quoted = reader.quoted("The glowing card could not be forged.", [])
     assert quoted is not None
@@ -88,7 +88,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
 
 
 TEXT = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(600))
-TOKENIZER = EstimatingTokenizer()
+TOKENIZER = Tokenizer()
 TOKENS = TOKENIZER.count(TEXT)
 NOTHING, UNSURE = "nothing", "unsure"
 
@@ -120,7 +120,7 @@ class Judged:
             at = TEXT.find(f"Port{word}") if word else -1
             evidence = Evidence("Port", Span(at, at + 4)) if at >= 0 else None
             entries.append((n, ScriptedReply(word=word, evidence=evidence) if word else None))
-        return Entries(entries, repaired=True)
+        return Reply("", "", Usage(), repaired=True), entries
 
     async def verdicts(
         self, items: list[EvidenceQuery], new: Sequence[int] | None = None
@@ -128,11 +128,9 @@ class Judged:
         return await self.search(items).verdicts(range(len(items)) if new is None else new)
 
     def search(self, items: list[EvidenceQuery]) -> EvidenceSearch[ScriptedReply]:
-        looks = ReadingPlan(self.reader, items, 100, 8, 16)
         return EvidenceSearch(
-            looks,
-            self.ask,
-            lambda verdict: verdict.word in (NOTHING, UNSURE),
+            *(self.reader, items, 100, 8, 16, self.ask),
+            silent=lambda verdict: verdict.word in (NOTHING, UNSURE),
             unsure=lambda verdict: verdict.word == UNSURE,
         )
 
@@ -173,7 +171,7 @@ async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
 async def test_second_look_reads_the_whole_document() -> None:
     judge = Judged(lambda *_: "found", reader(64_000))
     items = [replace(ITEMS[0], glanced=True), ITEMS[1]]
-    await judge.search(items).closer([0, 1])
+    await judge.search(items).second_look([0, 1])
 
     entire, closer = judge.readings
     assert (list(entire.numbers), list(entire.spans)) == ([0], [Span(0, len(TEXT))])

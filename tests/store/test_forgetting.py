@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
 from redraft.store.store import Store
 from tests.judges import Harness, LazyReviser, summary_of
@@ -21,6 +20,7 @@ from tests.store.support import (
     fill,
     intact,
     pack,
+    piece,
     plain,
     run,
     started,
@@ -172,7 +172,7 @@ def test_files_shrink(store: Store, place: Path) -> None:
         store.runs.add(run(name, PRINTABLE))
         for n in range(200):
             text = f"{name} {n} " * (500 if name == "large" else 1)
-            store.runs.add_piece(name, Piece(0, n, n, n, text, 1, 1, 1))
+            store.runs.add_piece(name, piece(n, text))
     foreseen = store.forget(["large"], dry_run=True).bytes
     with plain(place) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -224,9 +224,9 @@ async def test_checkpoints_go_with_their_run(tmp_path: Path) -> None:
 
 _KILLED = """
 import os, sys
-from redraft.store import checkpoints
+from redraft.store import sqlite
 from redraft.store.store import Store
-checkpoints.SqliteCheckpoints.forget = lambda self, runs: os._exit(9)
+sqlite.SqliteCheckpoints.forget = lambda self, runs: os._exit(9)
 with Store(sys.argv[1]) as store:
     print("ready", flush=True)
     store.forget(["fork-of-abc123", "abc123"])

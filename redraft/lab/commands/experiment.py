@@ -18,7 +18,7 @@ from redraft.cli.preset_option import preset_option, usual_preset
 from redraft.cli.sections import Command
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
-from redraft.fields import ModelSettings, Settings, option_of
+from redraft.fields import Settings, option_of
 from redraft.lab.commands import delivery
 from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import require_lab
@@ -33,7 +33,7 @@ from redraft.lab.experiments.orders import (
     QaOrder,
 )
 from redraft.order import JUDGES_ADDRESS
-from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 from redraft.text.words import count
 
 if TYPE_CHECKING:
