@@ -82,8 +82,7 @@ class Arbiter:
         for finding, against in requests:
             evidence = finding.evidence
             for place in (locate(reader.document.text, against, fewest=FEWEST), evidence.span if evidence else None):
-                near = reader.passages.around(place, _BESIDE) if place is not None else []
-                places += [passage.span for passage in near]
+                places += reader.passages.around(place, _BESIDE) if place is not None else []
         for finding, _ in requests:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
             places += reader.evidence(text, NEAREST, wide=True)

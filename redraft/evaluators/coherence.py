@@ -184,7 +184,7 @@ def _confusion_finding(
         about = "entity omission" in confusion.types and not _PRONOUN.search(question)
         for name in _NAME.findall(question) if about else ():
             if (at := reader.document.text.find(name)) >= 0:
-                yield from (passage.span for passage in reader.passages.holding(Span(at, at + len(name))))
+                yield from reader.passages.around(Span(at, at + len(name)))
         for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
             yield from reader.evidence(text, 1)
 

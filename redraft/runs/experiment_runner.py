@@ -16,7 +16,7 @@ from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Totals, computed, content_id
-from redraft.errors import BudgetError, NoAnswerError, PromptError, RedraftError, StoreError, UsageError
+from redraft.errors import BudgetError, NoAnswerError, PromptError, StoreError, UsageError, stored_error
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
 from redraft.graphs.prepared import PreparedDocument
 from redraft.llm.budget import Budget, PriceTable
@@ -62,8 +62,7 @@ def failure(stage: str, error: Exception) -> Failure:
 
 def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
-    bug = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
-    words = error.stored if isinstance(error, RedraftError) else bug
+    words = stored_error(error)
     return {**words, "message": storable(one_line(words["message"], _LONGEST_MESSAGE))}
 
 

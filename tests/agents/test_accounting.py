@@ -31,7 +31,7 @@ from redraft.llm.base import TRUNCATED, FunctionModel, Line, Reply, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ConfusionInput, Confusions
 from redraft.store.store import Store
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 
 ScriptedReply = list[tuple[int, str | None]]
 ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
@@ -222,7 +222,7 @@ def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
         settle(ListedJudge(failure), [0, 1])
 
 
-BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
+BOOK, TOKENIZER = PromptBook("simple"), Tokenizer()
 TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
 _HOSTILE = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 _draws = count()

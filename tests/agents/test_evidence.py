@@ -26,7 +26,7 @@ from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
+from redraft.text.tokens import Tokenizer, tokenizer_named
 from tests.judges import Harness, Sheet, island, summary_of
 
 pytestmark = pytest.mark.usefixtures("api_key")
@@ -72,7 +72,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
         "It rained all day. Syme needed a spaceman's card. With it he could ship out on a freighter. "
         "The patrol would never find him there. The glowing card could not be forged. He waited. Nobody came."
     )
-    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    document, tokenizer = Document.from_text(text), Tokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(text))
     quoted = reader.quoted("The glowing card could not be forged.", [])
     assert quoted is not None
@@ -88,7 +88,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
 
 
 TEXT = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(600))
-TOKENIZER = EstimatingTokenizer()
+TOKENIZER = Tokenizer()
 TOKENS = TOKENIZER.count(TEXT)
 NOTHING, UNSURE = "nothing", "unsure"
 

@@ -32,7 +32,7 @@ from redraft.runs.prepare import prepare, record, restore
 from redraft.settings import JudgeConfig, PolicyName, RefineConfig
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.judges import Harness, function_model, summary_of
 from tests.plugged import installed, package
 
@@ -122,7 +122,7 @@ def install(tmp_path: Path) -> Iterator[Any]:
 
 def panel(harness: Harness, *metrics: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
     """A jury that judges by these metrics, and by nothing else."""
-    tokenizer, document = EstimatingTokenizer(), harness.document
+    tokenizer, document = Tokenizer(), harness.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
     reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
     judge = Judge(model or function_model(harness.reply_to), PromptBook(), harness.store.verdicts)

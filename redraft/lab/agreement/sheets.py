@@ -226,9 +226,9 @@ def cited_and_nearest(document: Document, passages: Passages, words: str, place:
 
     The nearest ones are always included, so that a sheet never reveals the verdict.
     """
-    spans = {passage.span for passage in passages.nearest(words, _NEAREST)}
+    spans = set(passages.nearest(words, _NEAREST))
     if place:
-        spans |= {passage.span for passage in passages.holding(Span(place[0], place[1]))}
+        spans |= set(passages.around(Span(place[0], place[1])))
     return "\n[...]\n".join(document.text[span.start : span.end] for span in merge_spans(spans))
 
 

@@ -16,7 +16,7 @@ from redraft.cli.output_files import hand_over
 from redraft.cli.preset_option import preset_option, usual_preset
 from redraft.cli.sections import Command
 from redraft.cli.terminal import say, say_reading
-from redraft.fields import ModelSettings, Settings, option_of
+from redraft.fields import Settings, option_of
 from redraft.lab.commands import delivery
 from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import require_lab
@@ -31,7 +31,7 @@ from redraft.lab.experiments.orders import (
     QaOrder,
 )
 from redraft.order import JUDGES_ADDRESS
-from redraft.settings import EXTRACTIVE, JudgeConfig
+from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.sources import Corpus

@@ -20,7 +20,7 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
-from redraft.order import ExperimentPart, Order
+from redraft.order import ExperimentPart, Order, OrderParts
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, ExcerptInput
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -172,7 +172,8 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
                 if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                     # All judges mark the same chunks, which are measured as the first one reads.
                     own = replace(prepare(documents[index], self.settings(judge, size)), stored=document.chunks)
-                    judging = with_addresses(self.judging_by(JudgeConfig(), judge), own.settings)
+                    parts = OrderParts(settings=own.settings, judging=self.judging_by(JudgeConfig(), judge))
+                    judging = with_addresses(parts).judging
                     order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
                     cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
         return cells

@@ -470,7 +470,7 @@ class FactJudge:
         for at, fact in enumerate(facts):
             if fact.place is not None:
                 near = reader.passages.around(fact.place, _BESIDE)
-                place = Span(near[0].span.start, near[-1].span.end) if near else fact.place
+                place = Span(near[0].start, near[-1].end) if near else fact.place
                 placed.append((at, fact.text, place))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
