@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -150,10 +150,10 @@ class AgreeCell(Cell):
 class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     """Judges compared with people on sets of summaries that people rated."""
 
-    name: ClassVar = "agree"
-    title: ClassVar = "Agreement with people"
-    item: ClassVar = "one summary, by one judge under one setting"
-    has_lists: ClassVar = False
+    name = "agree"
+    title = "Agreement with people"
+    item = "one summary, by one judge under one setting"
+    has_lists = False
     sets: Annotated[Mapping[str, Dataset], Field(exclude=True)]
     """The sets by their titles."""
     metrics: tuple[str, ...]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 from random import Random
-from typing import ClassVar
 
 from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
@@ -69,9 +68,9 @@ class SampledChunks(Cell):
 class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
-    name: ClassVar = "chunk-size"
-    title: ClassVar = "Chunk size for extracting key facts"
-    item: ClassVar = "one chunk and one judge each"
+    name = "chunk-size"
+    title = "Chunk size for extracting key facts"
+    item = "one chunk and one judge each"
 
     @classmethod
     def asked(cls, request: Asked) -> ChunkSizeDesign:
@@ -102,7 +101,6 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
             )
         cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
-            runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
             order = cell.order.model_copy(update={"settings": cell.prepared.settings})
             await runner.open_own_run(cell.document, order)

@@ -201,7 +201,10 @@ class Seats(Settings):
     """The models that take part in an experiment."""
 
     name: ClassVar[str]
-    """The experiment's name in its runs, and the command that repeats it."""
+    """The name in its runs, and the command that repeats it."""
+    title: ClassVar[str]
+    item: ClassVar[str]
+    """What an item is, in words."""
     writers: tuple[NamedModel, ...] = ()
     judges: tuple[NamedModel, ...] = ()
     """Those that judge what these write; the first also builds what it is judged by."""

@@ -16,7 +16,7 @@ from redraft.agents.judge import Judge, wording_of
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
-from redraft.events import PartDone, RunStarted
+from redraft.events import Notice, PartDone, RunStarted
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.orders import Seats
@@ -371,6 +371,8 @@ async def own_work(
     work is started."""
     store, limits = runner.store, runner.limits
     order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
+    for warning in prepared.warnings:
+        runner.observer(Notice(warning, everywhere=True))
     async with runner.opening:
         run = await runner.open_own_run(prepared.document, order)
         if run is None:
