@@ -21,9 +21,9 @@ from redraft.agents.evidence import (
 from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
-from redraft.fields import Exchange
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
+from redraft.settings import Exchange
 from redraft.text.quotes import locate
 from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line
@@ -115,7 +115,7 @@ class Answerer:
             last = attempt.again or reply.repaired
             # An answer that loses its first sentence is asked for again: the others seldom stand without it.
             is_sourced = not answer.answered or answer.sentences[0].place is not None
-            return Entries.of(reply, [(0, answer if last or is_sourced else None)])
+            return reply, [(0, answer if last or is_sourced else None)]
 
         # "Why did he do it?" is found by the words of the question before it.
         query = EvidenceQuery(question, also=(conversation[-1],) if conversation else ())

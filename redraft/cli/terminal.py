@@ -15,10 +15,11 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 import click
+from rich.cells import cell_len
 
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean
-from redraft.text.words import columns, lines_of
+from redraft.text.words import lines_of
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
@@ -107,6 +108,18 @@ def echo_json(content: object) -> None:
     click.echo(json_text(content))
 
 
+def show_record(content: object, markdown: str, *, as_json: bool, empty: str = "") -> None:
+    """Print a record as JSON or as Markdown; if there is nothing to show, print `empty` to stderr."""
+    if as_json:
+        echo_json(content)
+    elif markdown.strip():
+        from redraft.cli.views.markdown import show
+
+        show(markdown)
+    else:
+        say(empty)
+
+
 def terminal_width(stream: TextIO) -> int:
     """Return the width of a stream's terminal. COLUMNS overrides it; other streams get the maximum."""
     columns = os.environ.get("COLUMNS", "")
@@ -137,7 +150,7 @@ def _folded(line: str, stream: TextIO) -> str:
     """Return a line for a stream: on a terminal wrapped to its width, within bounds, with the indent of the line."""
     width = max(_NARROWEST, min(_WIDEST, terminal_width(stream))) if stream.isatty() else 0
     indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(lines_of(line.strip(), width, indent, indent)) if 0 < width < columns(line) else line
+    return "\n".join(lines_of(line.strip(), width, indent, indent)) if 0 < width < cell_len(line) else line
 
 
 def say_reading(*sources: str, quiet: bool) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self
-
-from pydantic import BaseModel
+from functools import cached_property, partial
+from typing import Self
 
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
@@ -15,7 +13,7 @@ from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, wording_of
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import StructuredWriter
+from redraft.agents.structured_writer import StructuredWriter, spare_tokens
 from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
@@ -50,11 +48,9 @@ from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
-from redraft.evaluators.reference.questions import Reference
 from redraft.events import Notice, Observer, PieceDone
-from redraft.graphs.plan import LINES_BEFORE, MARGIN, Plan
+from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
-from redraft.prompts.contract import Prompt
 from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -135,9 +131,9 @@ class Job:
     def outliner(self) -> Outliner | None:
         """Outlines the document, if wanted; None where the writer reads no prompts."""
         worker, settings = self.pool.writer, self.run.settings
-        if worker.window is None:
+        if worker.settings.window is None:
             return None
-        return Outliner(self._judge(worker), self.tokenizer, worker.window, settings.language)
+        return Outliner(self._judge(worker), self.tokenizer, worker.settings.window, settings.language)
 
     @cached_property
     def judges(self) -> Panel:
@@ -161,7 +157,7 @@ class Job:
                 sources |= {source: details[source]} if source in details else {}
         *others, last = self.pool.judges
         turns, objectors = self._turns, others if judging.confirm else self.pool.judges
-        reference = Reference(
+        return Panel(
             self.store,
             self._reader,
             tuple(self._judge(worker, turn) for worker in objectors for turn in turns),
@@ -169,17 +165,18 @@ class Job:
             judging.model_copy(update=sources),
             self.observe,
             self.outliner,
+            metrics,
+            run.settings.query,
+            confirmer=self._judge(last, turns[0]) if judging.confirm else None,
         )
-        confirmer = self._judge(last, turns[0]) if judging.confirm else None
-        return Panel(reference, metrics, query=run.settings.query, confirmer=confirmer)
 
     @cached_property
     def referees(self) -> tuple[Referee, ...]:
         """Compare two summaries by every judge, or the drafts of a refinement by every language model."""
         run, pool = self.run, self.pool
         comparing = pool.judges if run.kind == "compare" else pool.readers if run.refinement else ()
-        judges = [(self._judge(worker, turn), worker.window) for worker in comparing for turn in self._turns]
-        return tuple(Referee(judge, self.tokenizer, window) for judge, window in judges)
+        judges = [(self._judge(worker, turn), worker.settings) for worker in comparing for turn in self._turns]
+        return tuple(Referee(judge, self.tokenizer, settings.window) for judge, settings in judges)
 
     @cached_property
     def arbiter(self) -> Arbiter | None:
@@ -210,16 +207,15 @@ class Job:
         language = (settings.language or "").casefold()
         in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
 
-        def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
-            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
-
         return StructuredWriter(
             self.pool.writer.model,
             self.plan.tokens_per_word,
             settings.temperature,
             settings.sample,
             # The extractive model has no window.
-            spare if reads_prompts(settings.model) else None,
+            partial(spare_tokens, settings.context_tokens, prepared.tokenizer, prepared.book)
+            if reads_prompts(settings.model)
+            else None,
             settings.language,
             in_characters,
             prepared.book.instructions,

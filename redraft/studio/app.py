@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.report.pages.formatting import PAGES
+from redraft.report.pages.html import PAGES
 from redraft.runs.session import Session, runner_of
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

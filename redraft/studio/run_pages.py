@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.errors import RedraftError, RunError, UsageError
-from redraft.evaluators.catalog import metrics, names, with_rubrics
+from redraft.evaluators.catalog import scoring, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.contents import calls, read_dossier
@@ -23,8 +23,7 @@ from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.records import comparison_markdown
-from redraft.report.pages.dossier import view
-from redraft.report.pages.formatting import call_rows, packed, page_data
+from redraft.report.pages.html import call_rows, packed, page_data, view
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.prepare import DRAFTED
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
@@ -244,7 +243,7 @@ async def refine(
         "words": body.words or run.settings.words or "",
         "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
-        "offered": tuple(evaluator.name for evaluator in metrics(names(evaluators), evaluators) if evaluator.aim),
+        "offered": scoring(evaluators),
         "not_understood": NOT_UNDERSTOOD,
         "built_in": EXTRACTIVE,
         "models": (await offer_of(request)).models,

@@ -11,11 +11,12 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
 from redraft.cli.overview import CommandGroup, help_texts
-from redraft.cli.sections import Command, command
+from redraft.cli.sections import EVERY, Command, command
 from redraft.cli.settings_file import named_tables
-from redraft.cli.terminal import DONE, FAILED, echo_json
+from redraft.cli.terminal import DONE, FAILED, echo_json, show_record
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
+from redraft.order import OrderParts
+from redraft.settings import EXTRACTIVE, ModelSettings, RefineConfig
 
 if TYPE_CHECKING:
     from redraft.runs.model_check import RosterEntry
@@ -47,7 +48,6 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     """Show the models that write, judge, validate and decide, with their windows, prices and reply formats; and the
     model servers on this machine.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import roster_markdown
     from redraft.llm import addresses
     from redraft.runs.model_check import roster
@@ -63,12 +63,14 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     with Store(db) as store:
         if alone:
             settings = parse_options.settings({**values, "model": check})
-            first, *_ = roster(settings, JudgeConfig(), None, {}, table, store, check, SHELL)
+            first, *_ = roster(OrderParts(settings=settings), {}, table, store, check, SHELL)
             entries = [first.model_copy(update={"role": None})]
         else:
             settings, panel = parse_options.settings(values), parse_options.judging_without_draft(values)
+            refinement = RefineConfig(goals={}, decider=values["decider"])
+            parts = OrderParts(settings=settings, judging=panel, refinement=refinement)
             writes_as = values["model"] if values["model"] in tables else None
-            entries = roster(settings, panel, values["decider"], tables, table, store, writes_as, SHELL)
+            entries = roster(parts, tables, table, store, writes_as, SHELL)
         if check:
             checked = [entry for entry in entries if entry.role or alone]
             return _check(checked, store, values["timeout"] or _PATIENCE, as_json=as_json, alone=alone)
@@ -121,8 +123,8 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
         name, subcommand, _ = parent.command.resolve_command(parent, [word])
         assert subcommand is not None
         parent = click.Context(subcommand, parent=parent, info_name=name)
-    last = parent.command
-    click.echo(last.everything(parent) if isinstance(last, Command) else last.get_help(parent))
+    parent.meta[EVERY] = True
+    click.echo(parent.command.get_help(parent))
 
 
 @click.group(cls=CommandGroup)
@@ -135,7 +137,6 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> None:
     """List the prompts with their hashes."""
-    from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
     from redraft.report.markdown.evaluation import table
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -16,10 +16,10 @@ from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import CLEAR, CONFUSING, CONFUSION, UNTYPED, Booookscore, least_window, sentences_of
+from redraft.evaluators.coherence import CLEAR, CONFUSING, CONFUSION, UNTYPED, Booookscore, least_window, sentences_of
+from redraft.evaluators.consistency import rouge_l
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
 from redraft.fields import field_like
 from redraft.graphs.prepared import tokenizer_of
@@ -244,9 +244,9 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
 class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
     """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
 
-    name: ClassVar = "booookscore"
-    title: ClassVar = "BooookScore: how confusing summaries are"
-    item: ClassVar = "one summary and one system each"
+    name = "booookscore"
+    title = "BooookScore: how confusing summaries are"
+    item = "one summary and one system each"
     batch: int = field_like(JudgeConfig, "batch")
     file: Summaries
     summaries: tuple[Summary, ...]

@@ -9,13 +9,13 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import ceil
 from statistics import fmean
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
 from redraft.errors import PlanError, Set, UsageError
+from redraft.evaluators.consistency import Similarity, similarity
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.prepared import PreparedDocument, tokenizer_of
 from redraft.graphs.strategies import strategy_named
@@ -300,9 +300,9 @@ class QaCell(Cell):
 class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
     """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
 
-    name: ClassVar = "qa"
-    title: ClassVar = "Questions: accuracy by type, place and length"
-    item: ClassVar = "one question to one model at one step each"
+    name = "qa"
+    title = "Questions: accuracy by type, place and length"
+    item = "one question to one model at one step each"
 
     @classmethod
     def asked(cls, request: Asked) -> QaDesign:
