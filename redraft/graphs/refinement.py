@@ -408,7 +408,7 @@ async def _brief(
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    outline = await job.outliner.outline() if job.outliner else None
+    outline = await job.outline()
     inputs = ReviseInput(
         summary=base.text, points=[], words=job.revision_words, outline=outline_text(outline) if outline else None
     )
