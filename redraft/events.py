@@ -15,7 +15,18 @@ from typing import Literal
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import DEFERRED, Finding, ItemCounts, Piece, ReviewQuestion, Round, Usage, Verdict, computed
+from redraft.domain import (
+    DEFERRED,
+    BatchUse,
+    Finding,
+    ItemCounts,
+    Piece,
+    ReviewQuestion,
+    Round,
+    Usage,
+    Verdict,
+    computed,
+)
 
 _log = logging.getLogger("redraft")
 _notes = logging.getLogger("redraft.notes")
@@ -168,18 +179,12 @@ class PartDone:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class BatchProgress(ItemCounts):
-    """The progress of a batch: its documents by state, their cost, the documents finished per minute, and the estimated
-    time left. The last two are None as long as they are unknown."""
+class BatchProgress(BatchUse, ItemCounts):
+    """The progress of a batch: its documents by state, their cost, and its pace."""
 
     kind: Literal["batch"] = field(default="batch", init=False, repr=False)
     batch: str = field(kw_only=True)
     status: str = field(kw_only=True)
-    calls: int = 0
-    cost_usd: float | None = None
-    """None where a price is unknown."""
-    a_minute: float | None = None
-    seconds_left: float | None = None
 
     @computed
     def at_work(self) -> int:

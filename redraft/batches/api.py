@@ -7,7 +7,6 @@ import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +152,10 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     try:
         while True:
             is_over, now = working.done(), await off_loop(read_snapshot, store, name)
-            figures = {"batch": name, "status": now.status, "calls": now.calls, "cost_usd": now.cost_usd}
-            # The time alone is no news.
-            news = widened(BatchProgress, now.counts, **figures)
+            news = widened(BatchProgress, now.counts, now, batch=name)
             if news != latest:
                 latest = news
-                runner.observe(replace(news, a_minute=now.a_minute, seconds_left=now.seconds_left))
+                runner.observe(news)
             if is_over:
                 break
             await asyncio.wait([working], timeout=_LOOK_AGAIN)

@@ -69,7 +69,7 @@ _READING = (
     Route("/", RedirectResponse("/runs", 303), methods=["GET"]),
     Route("/runs", pages.runs),
     Route("/compare", pages.compare),
-    Route("/packs", partial(pages.list_page, name="packs", handler=api.listed_packs)),
+    Route("/packs", pages.pack_list),
     Route("/packs/{pack}", pages.pack),
     Route("/keyfacts/{keyfacts}", pages.keyfacts),
     *pages.BATCH_READING,

@@ -8,10 +8,11 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -32,7 +33,7 @@ from redraft.settings import Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
-from redraft.studio.endpoints import Endpoint
+from redraft.studio.endpoints import Endpoint, query_of
 from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows, stamps_of
@@ -307,6 +308,25 @@ def work_of(request: Request) -> WorkManager:
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:
     """Call `work(store, *args)` in a thread."""
     return await off_loop(work, context_of(request).reading, *args)
+
+
+def reading(
+    path: str,
+    work: Callable[..., object],
+    gives: type[BaseModel] | None = None,
+    *,
+    query: type[BaseModel] | None = None,
+    says: str = "",
+) -> Endpoint:
+    """Return an endpoint that calls `work` in a thread, with the store, what its address names, and its query."""
+
+    @wraps(work)
+    async def handler(request: Request) -> object:
+        names = request.path_params.items()
+        values = [(await run_of(request)).id if name == "run" else value for name, value in names]
+        return await read(request, work, *values, *([query_of(request, query)] if query else []))
+
+    return Endpoint("GET", path, handler, says=says, gives=gives, query=query)
 
 
 def streamed(request: Request, messages: AsyncIterator[Message]) -> Response:

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from redraft.errors import RedraftError
 from redraft.sources import readable_size
 from redraft.studio.context import StudioConfig
-from redraft.studio.endpoints import Problem, is_for_programs, refusal
+from redraft.studio.endpoints import Problem, by_program, is_for_programs, refusal
 
 MAX_BYTES = 20_000_000
 """The maximum size of an upload with its form, in bytes."""
@@ -73,6 +73,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers, path = Headers(scope=scope), str(scope["path"])
+        by_program.set(is_for_programs(path) and headers.get("sec-fetch-site") != "same-origin")
         query = dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
         token_places = self._token_places(scope, headers, query)
         if token_places and TOKEN_SENT in scope.get("state", {}):

@@ -162,10 +162,14 @@ async def compare(request: Request) -> Response:
     return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))
 
 
-async def list_page(request: Request, name: str, handler: Callable[[Request], Awaitable[object]]) -> Response:
-    """Show a list of the API, a page at a time."""
-    values: dict[str, Any] = {name: paged(request, getattr(await handler(request), name))}
-    return page(request, name, name, **values)
+async def batch_list(request: Request) -> Response:
+    """Show the list of batches."""
+    return page(request, "batches", "batches", batches=paged(request, (await batches.listed(request)).batches))
+
+
+async def pack_list(request: Request) -> Response:
+    """Show the list of packs."""
+    return page(request, "packs", "packs", packs=paged(request, (await read(request, studio_api.all_packs)).packs))
 
 
 async def pack(request: Request) -> Response:
@@ -231,17 +235,17 @@ async def api(request: Request) -> Response:
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
     status, item_filter = await batches.status(request), query_of(request, ItemFilter)
-    moves = status.status in ("working", "idle") or bool(status.items.leased)
-    ended = status.items.done + status.items.failed + status.items.aside
+    counts, ended = status.counts, status.counts.ended
+    moves = status.status in ("working", "idle") or bool(counts.leased)
     lines: Sequence[tuple[ShownTable, ...]] = ()
-    if ended and not moves and status.items.all <= batches.SHOWN_AT_ONCE:
-        lines = report_rows("batch", (await read(request, batches.tables_of, status.batch))[1:])
-    path, query = f"/batches/{quote(status.batch, safe='')}", item_filter.model_dump(exclude_defaults=True)
+    if ended and not moves and counts.all <= batches.SHOWN_AT_ONCE:
+        lines = report_rows("batch", (await read(request, batches.tables_of, status.name)).tables[1:])
+    path, query = f"/batches/{quote(status.name, safe='')}", item_filter.model_dump(exclude_defaults=True)
     values: dict[str, Any] = {
         "wanted": item_filter,
-        "items": await batches.items(request),
+        "items": await read(request, batches.items_of, status.name, item_filter),
         "to": ListLinks(path, query, "#documents"),
-        "failures": await read(request, batches.failures, status.batch),
+        "failures": await read(request, batches.failures, status.name),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 
@@ -249,13 +253,13 @@ async def batch(request: Request) -> Response:
 async def batch_tables(request: Request) -> Response:
     """Show the tables of a batch of any size, without the first, which the head of the page repeats."""
     status = await batches.status(request)
-    tables = await read(request, batches.tables_of, status.batch)
-    lines, to = report_rows("batch", tables[1:]), ListLinks(f"/batches/{quote(status.batch, safe='')}", {})
+    tables = (await read(request, batches.tables_of, status.name)).tables
+    lines, to = report_rows("batch", tables[1:]), ListLinks(f"/batches/{quote(status.name, safe='')}", {})
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 
 BATCH_READING = (
-    Route("/batches", partial(list_page, name="batches", handler=batches.listed)),
+    Route("/batches", batch_list),
     Route("/batches/{batch:path}/tables", batch_tables),
     Route("/batches/{batch:path}", batch),
 )

@@ -37,7 +37,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import orders
-from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
+from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, reading, run_of, work_of
 from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartedRun
 from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.guard import MAX_BYTES
@@ -472,12 +472,11 @@ async def delete(request: Request) -> dict[str, object]:
     return asdict(await off_loop(work.session.store.forget, [run.id]))
 
 
-async def call(request: Request) -> CallDetails:
+def call(store: Store, run: str, number: int) -> CallDetails:
     """Return a call with its prompt and its reply."""
-    run, number = await run_of(request), request.path_params["number"]
-    details = await read(request, call_of, run.id, number)
+    details = call_of(store, run, number)
     if details is None:
-        raise NotFound(f"run {run.id} has no call {number}")
+        raise NotFound(f"run {run} has no call {number}")
     return details
 
 
@@ -485,7 +484,7 @@ _RUN = "/api/runs/{run}"
 ENDPOINTS = (
     Endpoint("DELETE", _RUN, delete, says="Delete a run for good."),
     Endpoint("POST", f"{_RUN}/fork", fork, ForkBody, 201, gives=StartedRun),
-    Endpoint("GET", f"{_RUN}/calls/{{number:int}}", call),
+    reading(f"{_RUN}/calls/{{number:int}}", call),
     Endpoint("GET", "/runs/{run}/download/{form}", download, kind="text/plain"),
 )
 """The endpoints for actions."""

@@ -32,8 +32,12 @@ ITEM = BatchItem(
 )  # fmt: skip
 
 
+def snapshot_of(**counts: int) -> BatchSnapshot:
+    return BatchSnapshot("b", counts=ItemCounts(**counts), calls=1, cost_usd=0.0)
+
+
 def figures(scores: Sequence[float | None]) -> dict[str, Any]:
-    snapshot = BatchSnapshot("b", ItemCounts(done=len(scores)), 1, 0.0)
+    snapshot = snapshot_of(done=len(scores))
     report = report_of([replace(ITEM, scores={"coverage": score}) for score in scores], snapshot)
     table = next(table for table in report.tables if table.name == "figures")
     return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == "coverage")
@@ -61,7 +65,7 @@ def test_frame_names_failed_documents() -> None:
         title=None,
         error={"code": "document", "message": "it has no words", "hint": ""},
     )
-    snapshot = BatchSnapshot("b", ItemCounts(done=1, failed=1), 1, 0.0)
+    snapshot = snapshot_of(done=1, failed=1)
     items = (replace(ITEM, scores={"coverage": 0.5}), failed)
     result = widened(BatchResult, snapshot, items=items, report=report_of(items, snapshot))
     rows = result.to_frame().to_dict("records")
@@ -77,7 +81,7 @@ def test_failures_are_counted_by_message() -> None:
         message = f"fault {number}" if number % 2 else "it is empty"
         error = {"code": "document", "message": message, "hint": "get it again"}
         items.append(replace(ITEM, source=f"{number}.txt", state="failed", error=error))
-    snapshot = BatchSnapshot("b", ItemCounts(failed=900), 1, 0.0)
+    snapshot = snapshot_of(failed=900)
     first, second, *more = report_of(items, snapshot).tables[1].rows
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second == ("failed", "document", 1, "1.txt", "fault 1; get it again")

@@ -50,7 +50,7 @@ from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of
-from redraft.studio.endpoints import Endpoint, NotFound, error_on_page, is_by_page, typed, with_names
+from redraft.studio.endpoints import Endpoint, NotFound, typed, with_names, worded_error
 from redraft.studio.orders import ExpiringItems, Models, limits_of
 from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 
@@ -340,9 +340,8 @@ class Lab:
         entry, settings = self._entry(name, order_in(folder)), stored.settings
         return ExperimentDetails(**entry, settings=settings, tables=tables, pictures=pictures, runs=runs)
 
-    def progress(self, name: str, address: str) -> ExperimentProgress:
-        """Return the progress of an experiment that was started in a studio, with an error as its page tells it, or its
-        `address` in the API."""
+    def progress(self, name: str) -> ExperimentProgress:
+        """Return the progress of an experiment that was started in a studio."""
         job = self.jobs.get(name)
         order, numbers = job.order if job else self.order(name), dict[str, Any]()
         if job is not None:
@@ -350,7 +349,7 @@ class Lab:
             numbers = {"done": job.done, "of": job.of, "log": tuple(job.log), "seconds": seconds}
             numbers |= {"calls": totals.calls, "cached": totals.cached, "cost_usd": totals.cost_usd}
             numbers["failed"] = job.usage.failed
-        error = error_on_page(order.error, address)
+        error = worded_error(order.error, f"/api/experiments/{name}")
         return ExperimentProgress(**self._entry(name, order), error=error, **numbers)
 
     def sections(self, names: Sequence[str]) -> tuple[ReportSection, ...]:
@@ -459,8 +458,7 @@ async def start(request: Request) -> BaseModel | Response:
 
 async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio."""
-    name = request.path_params["name"]
-    return await off_loop(lab_of(request).progress, name, "" if is_by_page(request) else f"/api/experiments/{name}")
+    return await off_loop(lab_of(request).progress, request.path_params["name"])
 
 
 async def stop(request: Request) -> ExperimentProgress:
