@@ -30,9 +30,8 @@ SUMMARY = ".md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchItem(BatchDocument):
-    """A document of a batch and its result: what comes from a run is None where there is none. For the rest, see
-    `session.result(run)`, `redraft.read_dossier(store, run)`, or `redraft export RUN -o FILE`."""
+class DocumentResult(BatchDocument):
+    """A document of a batch with figures of its run. Those that come from a run are None where there is no run."""
 
     title: str | None = None
     words: int | None = None
@@ -42,6 +41,13 @@ class BatchItem(BatchDocument):
     gaps: int | None = None
     calls: int | None = None
     cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchItem(DocumentResult):
+    """A document of a batch and its result. For the rest, see `session.result(run)`,
+    `redraft.read_dossier(store, run)`, or `redraft export RUN -o FILE`."""
+
     summary: str | None = None
     complete: bool | None = None
     """Whether the summary is based on the whole document."""

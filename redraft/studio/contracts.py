@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 from pydantic.dataclasses import dataclass as record
 
-from redraft.batches.sources import BatchItem
+from redraft.batches.sources import DocumentResult
 from redraft.batches.tables import BatchSnapshot
 from redraft.domain import DEFERRED, Finding, Piece, ReviewQuestion, computed
 from redraft.report.dossier.contents import FindingHistory
@@ -57,7 +57,7 @@ class ResumeBody(RequestBody):
     """How a run or a batch goes on."""
 
     max_cost: float | None = Field(default=None, gt=0)
-    """Stop before it costs more US dollars in all; by default the limit that it has."""
+    """Stop before it costs more US dollars in all; by default the limit that it has anyway."""
 
 
 class QuestionBody(RequestBody):
@@ -220,10 +220,9 @@ class ItemFilter(Entry):
 
 
 @record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
-class ItemRow(BatchItem):
+class ItemRow(DocumentResult):
     """A document in a batch."""
 
-    summary: Annotated[str | None, Field(exclude=True)] = None
     number: int
     """Its number in the batch, from 1."""
     name: Line

@@ -86,7 +86,7 @@ class Guard:
                 reply_headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     reply_headers.setdefault(name, value)
-                reply_headers.setdefault("cache-control", "no-store")
+                reply_headers.setdefault("cache-control", "no-cache" if path.startswith("/static/") else "no-store")
             await send(message)
 
         async def receiving() -> Message:

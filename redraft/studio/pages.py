@@ -157,9 +157,7 @@ async def compare(request: Request) -> Response:
     names = {name: shown_name for run in runs for name, shown_name in shown_names(run.settings, run.judging).items()}
     compared = await read(request, read_comparison, [run.id for run in runs])
     view = await off_loop(comparison_view, compared, partial(with_names, names=names), names)
-    context = context_of(request)
-    variables = {**view, "here": "runs", "read_only": context.config.read_only, "menu": context.menu, "assets": None}
-    return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))
+    return await off_loop(partial(page, request, "comparison", "runs", assets=None, **view))
 
 
 async def batch_list(request: Request) -> Response:

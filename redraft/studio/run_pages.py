@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
@@ -32,7 +32,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import orders, run_views
 from redraft.studio.context import context_of, read, run_of, work_of
-from redraft.studio.endpoints import problem_of, template, with_names
+from redraft.studio.endpoints import problem_of, with_names
 from redraft.studio.models import look
 from redraft.studio.pages import page
 from redraft.studio.start import (
@@ -172,21 +172,17 @@ async def run(request: Request) -> Response:
         comparable = sorted(comparable, key=lambda row: row.run != status.parent)[:_MAX_OFFERED]
     dossier, word = await read(request, read_dossier, status.run), partial(with_names, names=status.shown_names)
     opinions = (await read(request, run_views.opinions_of, status.run)).model_dump(mode="json")
-    read_only = context.config.read_only
     variables = {
         **await off_loop(view, dossier, word, status.shown_names),
         "assets": None,
         "data": await off_loop(lambda: packed(page_data(dossier, word) | {"run": status.run})),
-        "here": "runs",
         "conversation": "studio/ask.html",
-        "read_only": read_only,
-        "menu": context.menu,
         "run": status,
         "said": bool(opinions["opinions"]),
         "others": comparable,
-        "opinions": packed({"run": status.run, "read_only": read_only, **opinions}),
+        "opinions": packed({"run": status.run, "read_only": context.config.read_only, **opinions}),
     }
-    return HTMLResponse(await off_loop(template("studio/run.html").render, variables))
+    return await off_loop(partial(page, request, "run", "runs", **variables))
 
 
 def _judgment(store: Store, run: str, names: Mapping[str, str]) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,13 +32,13 @@ from redraft.report.pages.dossier import dossier_page
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.order import SessionOrder, draft_of_round
 from redraft.runs.prepare import DRAFTED
-from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import orders
 from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, reading, run_of, work_of
-from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartedRun
+from redraft.studio.contracts import DocumentLine, ResumeBody, RunChoices, StartedRun
 from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.guard import MAX_BYTES
 from redraft.text.places import part_read
@@ -351,7 +351,14 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     return result.title, WRITERS[kind.form](paper_of(result, cite))
 
 
-class ForkBody(RequestBody):
+if TYPE_CHECKING:
+    Refining = orders.RunSettings
+else:
+    _refining = orders.optional_fields([RefineConfig])
+    Refining = create_model("Refining", **{name: _refining[name] for name in ("rounds", "review")})
+
+
+class ForkBody(ResumeBody, Refining):
     """A draft of this run, to be refined in a new run."""
 
     round: int | None = Field(default=None, ge=0)
@@ -360,9 +367,6 @@ class ForkBody(RequestBody):
     """What is to be changed, in your own words."""
     goals: dict[str, float] | None = None
     """By default the goals of the run, or else coverage and consistency; with requests, {} means no goals."""
-    rounds: int | None = None
-    """The maximum number of revisions; by default as many as the run was allowed."""
-    review: bool = False
     judge: str | None = Field(default=None, max_length=200)
     """The model that judges; by default the judges of the run, or else the model of the run."""
     words: int | None = Field(default=None, ge=10, le=1_000_000)
@@ -371,8 +375,6 @@ class ForkBody(RequestBody):
     """The model that revises; by default that of the run."""
     prompts: Literal["standard", "simple"] | None = None
     """The set of prompts; by default that of the run."""
-    max_cost: float | None = Field(default=None, gt=0)
-    """Stop before it costs more US dollars."""
 
 
 def check_refinable(run: Run) -> None:
@@ -393,7 +395,7 @@ def plan_fork(
     goals = usual if body.goals is None or not (body.goals or body.requests) else body.goals
     evaluators = with_rubrics(run.judging, ())
     check_goals(goals, metrics(names(evaluators), evaluators))
-    changes: dict[str, Any] = {"goals": goals, "review": body.review}
+    changes: dict[str, Any] = {"goals": goals, "review": bool(body.review)}
     changes |= {"rounds": body.rounds} if body.rounds is not None else {}
     judging = parts.judging
     if body.judge:

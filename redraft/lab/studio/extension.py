@@ -175,7 +175,7 @@ async def one(request: Request) -> Response:
     values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
     values |= {"kinds": KINDS, "downloads": work.DOWNLOADS}
     if details.kind and sections and progress and progress.status != "running":
-        lines = (await work.listed(request)).experiments
+        lines = (await off_loop(lab_of(request).all)).experiments
         values["others"] = [line.name for line in lines if (line.kind, line.tables > 0) == (details.kind, True)]
     return page(request, "experiment", "experiments", **values)
 
