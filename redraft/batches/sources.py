@@ -156,10 +156,11 @@ def documents_in(sources: Iterable[str | Document]) -> Iterator[str | Document]:
             yield from (make() if make else row.source for row, make in _documents(source))
 
 
-def of_document(store: Store, document: Document) -> BatchItemRow:
-    """Return the item of a `Document`, whose text is stored now, or of its error."""
-    name = one_line(document.title) or "document"
-    row = BatchItemRow(f"{name}#{document.id[:8]}", file_name(name))
+def of_document(store: Store, document: Document, file: str = "") -> BatchItemRow:
+    """Return the item of a `Document`, whose text is stored now, or of its error. It is called after the name of its
+    file, if it has one, or its title."""
+    name = file or one_line(document.title) or "document"
+    row = BatchItemRow(f"{name}#{document.id[:8]}", file_name(file.rpartition(".")[0] or name))
     return _item(row, partial(document_of, store, document), store)
 
 

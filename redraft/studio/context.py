@@ -19,9 +19,9 @@ from starlette.routing import Route
 
 from redraft import plugins
 from redraft.batches.api import run_batch
-from redraft.batches.queue import Batch, Batches, BatchItemRow
+from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import BatchRequest, open_again, open_batch
-from redraft.batches.sources import file_name
+from redraft.batches.sources import of_document
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.llm.budget import PriceTable
@@ -37,7 +37,6 @@ from redraft.studio.endpoints import Endpoint, query_of
 from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows, stamps_of
-from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
 
 _log = logging.getLogger("redraft")
@@ -127,12 +126,8 @@ class WorkManager:
 
     async def start_batch(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
-        store, sources = self.session.store, []
-        for document in startable.documents:
-            await off_loop(store.documents.add, document)
-            source = document.source or one_line(document.title) or "document"
-            file = file_name(source.rpartition(".")[0] or source)
-            sources.append(BatchItemRow(f"{source}#{document.id[:8]}", file, document=document.id))
+        store = self.session.store
+        sources = [await off_loop(of_document, store, document, document.source) for document in startable.documents]
         limits = limits_of(self.runner.limits or Limits(), startable.asked.max_cost)
         options: dict[str, Any] = {"folder": "", "name": name or None, "left_out": startable.left_out}
         return self._begin_batch(await off_loop(partial(open_batch, store, sources, batch_request, limits, **options)))

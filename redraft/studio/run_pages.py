@@ -81,10 +81,8 @@ async def new(request: Request) -> Response:
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
-    status, message = problem_of(problem) if problem else (200, None)
     empty: dict[str, Any] = dict.fromkeys((*orders.BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
-    values["rubrics"] = orders.rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
     try:
         documents = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()
@@ -94,11 +92,26 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     parts = {part_read(document.notes) for document in documents}
     usual = {} if given.get("kind") == "refine" else {name: f"{goal:g}" for name, goal in DEFAULT_GOALS.items()}
     goals = dict(given.get("goals") or usual)
+    kept_part = parts.pop() if len(parts) == 1 else ""
+    return await form_page(request, "new", "new", values, problem, goals=goals, kept=documents, kept_part=kept_part)
+
+
+async def form_page(
+    request: Request,
+    name: str,
+    here: str,
+    values: dict[str, Any],
+    error: Exception | None,
+    apart: frozenset[str] = frozenset(),
+    **more: object,
+) -> Response:
+    """Show a form with some values and an error if any, and what can be chosen; some settings have a place `apart`."""
+    status, problem = problem_of(error) if error else (200, None)
+    values["rubrics"] = orders.rubric_lines(values["rubrics"])
     await look(request)
     offered = await offer_of(request)
-    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": orders.groups(tuple(offered.models))}
-    shared |= {"kept": documents, "kept_part": parts.pop() if len(parts) == 1 else ""}
-    return page(request, "new", "new", status, given=values, problem=message, **shared)
+    more |= {"given": values, "offer": offered, "groups": orders.groups(tuple(offered.models), apart)}
+    return page(request, name, here, status, problem=problem, **more)
 
 
 async def plan(request: Request) -> Response:

@@ -83,17 +83,13 @@ def sample_book() -> Path | None:
 
 async def wanted_of(request: Request, model: type[orders.RunBody]) -> orders.StartableRuns:
     """Return the run or the batch that a form or a JSON body asks for."""
-    sent = await with_summary(await sent_with(request)) if is_form(request) else SentRequest(await json_of(request))
-    return await wanted_from(request, sent, model)
-
-
-def is_form(request: Request) -> bool:
-    """Return whether the body of a request is a form."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
+    return await wanted_from(request, await with_summary(await sent_with(request)), model)
 
 
 async def sent_with(request: Request) -> SentRequest:
-    """Return the fields and files of a form."""
+    """Return the fields and files of a form, or the fields of a JSON body."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
+        return SentRequest(await json_of(request))
     # A field for a file counts even if it is empty.
     async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         files = [upload for upload in form.getlist("file") if isinstance(upload, UploadFile) and upload.filename]
@@ -128,13 +124,8 @@ async def with_summary(sent: SentRequest) -> SentRequest:
 
 async def limit_asked(request: Request) -> float | None:
     """Return the limit of cost under which a form or a JSON body resumes something; None for the one that it has."""
-    body: Any = {}
-    if is_form(request):
-        async with request.form() as form:
-            body = {"max_cost": form.get("max_cost") or None}
-    elif await request.body():
-        body = await json_of(request)
-    return validated(ResumeBody, body).max_cost
+    fields = (await sent_with(request)).fields if await request.body() else {}
+    return validated(ResumeBody, fields).max_cost
 
 
 async def json_of(request: Request) -> Any:
@@ -177,29 +168,25 @@ async def wanted_from(
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
-    several = UsageError("more than one document was given", hint="give one, or start a batch of them")
-    if sent.kept and not (keys or sent.files or body.text is not None):
+    named = len(keys) + len(sent.files) + (body.text is not None)
+    if sent.kept and not named:
         runs = context_of(request).pending.look(sent.kept)._replace(asked=body)
-        if not isinstance(body, orders.BatchBody) and len(runs.documents) > 1:
-            raise several
-        return runs
-    if not isinstance(body, orders.BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
-        raise several
-
-    documents, left_out = await _documents_of(request, sent.files, keys, body)
-    if not isinstance(body, orders.BatchBody) and len(documents) > 1:
-        raise several
-    if not documents:
+    else:
+        runs = orders.Startable(body, *await _documents_of(request, sent.files, keys, body))
+    count = len(runs.documents)
+    if not isinstance(body, orders.BatchBody) and max(named, count) > 1:
+        raise UsageError("more than one document was given", hint="give one, or start a batch of them")
+    if not count:
         raise UsageError("no document was given", hint="give a file, or choose a document")
-    if len(documents) > _MAX_DOCUMENTS:
+    if count > _MAX_DOCUMENTS:
         fix = (RunCommand("batch"), " takes larger sets")
-        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
-    return orders.StartableRuns(body, documents, tuple(left_out))
+        raise UsageError(f"{count:,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
+    return runs
 
 
 async def _documents_of(
     request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: orders.RunBody
-) -> tuple[tuple[Document, ...], list[str]]:
+) -> tuple[tuple[Document, ...], tuple[str, ...]]:
     """Return the documents of a request, and sentences that name what is left out; raise if no file can be read."""
     readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
     read_documents = readers[0] if readers else lambda content, name: [load_bytes(content, name)]
@@ -225,7 +212,7 @@ async def _documents_of(
                 PurePath(same.source).name or one_line(same.title) for same in (document, first[document.id])
             )
             left_out.append(f"{name} has the same text as {other}")
-    return tuple(first.values()), left_out
+    return tuple(first.values()), tuple(left_out)
 
 
 def plain_name(name: str) -> str:
@@ -238,7 +225,9 @@ def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     order = orders.order_of(startable.asked, context.models)
     config = context.config
-    plan = plan_run(startable.read()[0], order, config.prices, context.reading, at_once=config.limits.concurrency)
+    plan = plan_run(
+        orders.texts_of(startable)[0], order, config.prices, context.reading, at_once=config.limits.concurrency
+    )
     orders.refuse_unpriced(plan.unpriced, orders.limits_of(config.limits, startable.asked.max_cost))
     return plan
 
@@ -246,7 +235,7 @@ def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
 async def plan_of_batch(context: StudioContext, startable: orders.StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
     settings = await off_loop(orders.batch_of, startable.asked, context.models)
-    documents = await off_loop(startable.read)
+    documents = await off_loop(orders.texts_of, startable)
     batch_estimate = await off_loop(estimate, documents, settings, context.config.prices)
     orders.refuse_unpriced(batch_estimate.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
@@ -257,7 +246,7 @@ async def start_run(request: Request, startable: orders.StartableRuns) -> str:
     summary of the parent if it is given one."""
     body = startable.asked
     order = await off_loop(orders.order_of, body, context_of(request).models)
-    document = (await off_loop(startable.read))[0]
+    document = (await off_loop(orders.texts_of, startable))[0]
     parent: str | None = None
     if body.parent:
         run = await read(request, found_run, body.parent)
@@ -270,7 +259,7 @@ async def start_run(request: Request, startable: orders.StartableRuns) -> str:
 async def start_batch(request: Request, startable: orders.StartableRuns) -> str:
     """Start the batch, and return its name."""
     settings = await off_loop(orders.batch_of, startable.asked, context_of(request).models)
-    startable = startable._replace(documents=await off_loop(startable.read))
+    startable = startable._replace(documents=await off_loop(orders.texts_of, startable))
     name = one_line(getattr(startable.asked, "name", "")).replace("/", "-")
     return await work_of(request).start_batch(startable, settings, name)
 

@@ -51,7 +51,7 @@ from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of
 from redraft.studio.endpoints import Endpoint, NotFound, typed, with_names, worded_error
 from redraft.studio.orders import ExpiringItems, limits_of
-from redraft.studio.start import SentRequest, is_form, json_of, sent_with
+from redraft.studio.start import SentRequest, sent_with
 
 T = TypeVar("T")
 _log = logging.getLogger("redraft")
@@ -448,7 +448,7 @@ async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
 async def start(request: Request) -> BaseModel | Response:
     """Start an experiment, or return its plan."""
     context = context_of(request)
-    plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
+    plan = await planned(request, await sent_with(request))
     if plan.asked.dry_run:
         return typed(ExperimentPlanned(plan=await off_loop(plan_table, plan, context)))
     name = await off_loop(lab_of(request).start, plan)
