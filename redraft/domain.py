@@ -125,20 +125,26 @@ class DraftComparison:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Piece:
+class Completion:
+    """A text that a model has written, the number of tries, and its flaws if none was valid."""
+
+    text: str
+    words: int
+    attempts: int = 1
+    flaw: str = ""
+    """Why an invalid text was kept; empty for a valid one."""
+
+
+@record(frozen=True, slots=True, config=DEFERRED, kw_only=True)
+class Piece(Completion):
     """A partial summary: of one chunk (level 0), or of consecutive pieces one level below."""
 
     level: int
     index: int
     first_chunk: int
     last_chunk: int
-    text: str
-    words: int
     tokens: int
     limit: int
-    attempts: int = 1
-    flaw: str = ""
-    """Why an invalid text was kept; empty for a valid one."""
     step: int = 0
     """How often it was rewritten: a running summary that was shortened is another piece."""
 

@@ -16,7 +16,6 @@ from redraft.agents.evidence import (
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    ReadingPlan,
     document_fields,
 )
 from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
@@ -120,8 +119,7 @@ class Answerer:
 
         # "Why did he do it?" is found by the words of the question before it.
         query = EvidenceQuery(question, also=(conversation[-1],) if conversation else ())
-        plan = ReadingPlan(self.reader, [query], room, 1, 1)
-        search = EvidenceSearch(plan, ask, lambda answer: not answer.answered or not answer.places)
+        search = EvidenceSearch(self.reader, [query], room, 1, 1, ask, lambda answer: not answer.places)
         item = [*self.reader.key(query), words, self.language, *([conversation] if conversation else [])]
         account = await self.judge.verdicts(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:

@@ -178,7 +178,7 @@ class EvidenceReader:
         merged = merge_spans(span for spans in places for span in spans)
         return merge_spans(chain(merged, (Span(a.end, b.start) for a, b in pairwise(merged) if b.start - a.end < GAP)))
 
-    def fitting(self, groups: Iterable[Sequence[Span]], room: int) -> list[Span]:
+    def fitting(self, groups: Iterable[Sequence[Span]], room: float) -> list[Span]:
         """Return the groups of places that fit into so many tokens together, in document order; earlier ones first."""
         spans: list[Span] = []
         for group in groups:
@@ -291,9 +291,17 @@ class EvidenceBatch:
     """Whether this is a wider look."""
 
 
+Verdict = TypeVar("Verdict", bound=CitedPlace)
+
+_LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
+# Fields in which equal verdicts may differ.
+_BESIDES = {"evidence", "scope", "reason"}
+
+
 @dataclass(frozen=True, slots=True)
-class ReadingPlan:
-    """Decides what is read for items that take `each` tokens of a reply; shared places are read once."""
+class EvidenceSearch(Generic[Verdict]):
+    """Searches the document for verdicts on items that take `each` tokens of a reply, reading more if the first places
+    do not settle them. Shared places are read once."""
 
     reader: EvidenceReader
     items: Sequence[EvidenceQuery]
@@ -302,9 +310,115 @@ class ReadingPlan:
     """How many items are asked about at once with chosen windows."""
     far: int
     """How many items are asked about at once with the whole document, a part of it, or more windows."""
+    ask: Callable[[EvidenceBatch, Attempt], Awaitable[Entries[Verdict]]]
+    silent: Callable[[Verdict], bool]
+    """Returns whether more must be read before a verdict counts."""
+    objects: Callable[[Verdict], bool] = lambda _: False
+    """Returns whether a silent verdict relies on words of the document and is kept if nothing better is found."""
+    unsure: Callable[[Verdict], bool] = lambda _: False
+    """Returns whether a silent verdict means that the judge cannot tell."""
     within: Span | None = None
     """The part of the document to read; None for all of it."""
     _counted: dict[Span, int] = field(default_factory=dict)
+
+    async def verdicts(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
+        """Return the verdicts on some of the items."""
+        if not numbers:
+            return ItemResults()
+        reader = self.reader
+        fits = self.within is not None or not reader.is_searched
+        # The first search indexes the document, so it runs in a thread.
+        first = await asyncio.to_thread(self.glances if fits else self.nearest, numbers)
+        if fits and not first:
+            return await self._in_all(numbers, {})
+        near = await self._read(first, wide=False)
+        whole_read = {n for look in first if look.windows is None for n in look.numbers}
+        # Items without any window were not asked about.
+        unread = set(numbers).difference(n for look in first for n in look.numbers if look.spans)
+        silent = {n for n, verdict in near.verdicts.items() if self.silent(verdict) and n not in whole_read}
+        open_ = sorted(unread | silent)
+        if not open_:
+            return near
+        if fits:
+            # One reading is for all: a contradiction that passages show would be the next one.
+            open_ = list(numbers)
+        settled = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
+        open_verdicts = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
+        if reader.reading != "retrieved":
+            more = await self._in_all(open_, open_verdicts)
+            return ItemResults(settled | more.verdicts, near.trouble or more.trouble)
+        far = await self._read(await asyncio.to_thread(self.nearest, open_, FAR, wide=True), wide=True)
+        # Silence of passages alone is no verdict.
+        wider: dict[int, Verdict] = {}
+        for verdicts in (open_verdicts, far.verdicts):
+            wider |= {
+                n: verdict
+                for n, verdict in verdicts.items()
+                if verdict.is_from_whole or not self.silent(verdict) or self.objects(verdict)
+            }
+        trouble = far.trouble or (_LEFT_OPEN if len(wider) < len(open_) else "")
+        return ItemResults(settled | wider, near.trouble or trouble)
+
+    async def second_look(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
+        """Return the verdicts on doubted items: from newly chosen windows, or from all if that is requested, or fits
+        and was not read before."""
+        reader = self.reader
+        unread = set() if reader.is_searched else {n for n in numbers if self.items[n].glanced}
+        entire = [n for n in numbers if reader.reading == "whole" or n in unread]
+        if whole_batches := await asyncio.to_thread(self.whole, entire):
+            numbers = [n for n in numbers if n not in entire]
+        closer = await asyncio.to_thread(self.closer, numbers)
+        return joined([await self._read(whole_batches, wide=True), await self._read(closer, wide=True)])
+
+    async def _in_all(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
+        """Return the verdicts after reading all of the document: at once if it fits, else each part for each item."""
+        if whole_batches := await asyncio.to_thread(self.whole, numbers):
+            return await self._read(whole_batches, wide=bool(earlier))
+        parts = await asyncio.to_thread(self.parts, numbers)
+        read = await gather_all(self._read(part, wide=True) for part in parts)
+        verdicts: dict[int, Verdict] = {}
+        disputed: dict[int, list[Verdict]] = {}
+        for n in numbers:
+            of_parts = [part.verdicts[n] for part in read if n in part.verdicts]
+            telling = [verdict for verdict in of_parts if not self.silent(verdict)]
+            # Verdicts without their places and wording.
+            contents = (verdict.model_dump(exclude=_BESIDES).values() for verdict in telling)
+            if len({words_key(" ".join(map(str, values))) for values in contents}) > 1:
+                disputed[n] = telling
+            elif telling:
+                verdicts[n] = telling[0]
+            elif len(of_parts) == len(parts):
+                # Of silent verdicts the one that quotes the document counts, else one that cannot tell.
+                silent = [*of_parts, *([earlier[n]] if n in earlier else [])]
+                ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
+                verdicts[n] = ranked[0]
+        # Items on which parts disagree are asked about again, with all cited places in view.
+        places = {n: [verdict.place for verdict in of_parts if verdict.place] for n, of_parts in disputed.items()}
+        placed = {n: spans for n, spans in places.items() if spans}
+        looks = await asyncio.to_thread(self.beside, placed) if placed else []
+        if rest := [n for n in places if n not in placed]:
+            looks += await asyncio.to_thread(self.closer, rest)
+        reread = await self._read(looks, wide=True)
+        reread = reread.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
+        whole = self.scope_of(EvidenceBatch((), (self.all,)))
+        settled = {
+            n: verdict.model_copy(update={"scope": whole}) for n, verdict in (verdicts | reread.verdicts).items()
+        }
+        return ItemResults(settled, first_error(read) or reread.trouble)
+
+    async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
+        looks = [look for look in looks if look.spans]
+        of = {n: look for look in looks for n in look.numbers}
+        # What all read in one place is the beginning of every prompt.
+        same = bool(looks) and looks[0].spans == looks[-1].spans
+        results = await ask_all(
+            [look.numbers for look in looks if look.numbers],
+            lambda numbers, attempt: self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt),
+            ahead=same,
+        )
+        updates = {n: {"scope": self.scope_of(of[n])} for n in results.verdicts}
+        verdicts = {n: verdict.model_copy(update=updates[n]) for n, verdict in results.verdicts.items()}
+        return ItemResults(verdicts, results.trouble)
 
     @property
     def all(self) -> Span:
@@ -381,15 +495,12 @@ class ReadingPlan:
         text, everything = self.reader.document.text, self.all
         batches: list[EvidenceBatch] = []
         for items in chosen:
-            joined_spans = self.reader.joined(list(items.values()))
-            left_out = text
+            joined_spans, left_out = self.reader.joined(list(items.values())), text
             if len(joined_spans) == 1:
                 left_out = text[everything.start : joined_spans[0].start] + text[joined_spans[0].end : everything.end]
-            if left_out.strip():
-                windows = {span for item_spans in items.values() for span in item_spans}
-                batches.append(EvidenceBatch(tuple(sorted(items)), tuple(joined_spans), len(windows)))
-            else:
-                batches.append(EvidenceBatch(tuple(sorted(items)), (everything,)))
+            windows = len({span for item_spans in items.values() for span in item_spans}) if left_out.strip() else None
+            places = (everything,) if windows is None else tuple(joined_spans)
+            batches.append(EvidenceBatch(tuple(sorted(items)), places, windows))
         return batches
 
     def _fits(self, chosen: Mapping[int, Sequence[Span]], limit: int) -> bool:
@@ -430,124 +541,3 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
     count = ceil(len(numbers) / size) if numbers else 0
     bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
     return [tuple(numbers[start:end]) for start, end in pairwise(bounds)]
-
-
-Verdict = TypeVar("Verdict", bound=CitedPlace)
-
-_LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
-# Fields in which equal verdicts may differ.
-_BESIDES = {"evidence", "scope", "reason"}
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceSearch(Generic[Verdict]):
-    """Searches the document for verdicts, reading more if the first places do not settle them."""
-
-    looks: ReadingPlan
-    ask: Callable[[EvidenceBatch, Attempt], Awaitable[Entries[Verdict]]]
-    silent: Callable[[Verdict], bool]
-    """Returns whether more must be read before a verdict counts."""
-    objects: Callable[[Verdict], bool] = lambda _: False
-    """Returns whether a silent verdict relies on words of the document and is kept if nothing better is found."""
-    unsure: Callable[[Verdict], bool] = lambda _: False
-    """Returns whether a silent verdict means that the judge cannot tell."""
-
-    async def verdicts(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
-        """Return the verdicts on some of the items."""
-        if not numbers:
-            return ItemResults()
-        looks, reader = self.looks, self.looks.reader
-        fits = looks.within is not None or not reader.is_searched
-        # The first search indexes the document, so it runs in a thread.
-        first = await asyncio.to_thread(looks.glances if fits else looks.nearest, numbers)
-        if fits and not first:
-            return await self._in_all(numbers, {})
-        near = await self._read(first, wide=False)
-        whole_read = {n for look in first if look.windows is None for n in look.numbers}
-        # Items without any window were not asked about.
-        unread = set(numbers).difference(n for look in first for n in look.numbers if look.spans)
-        silent = {n for n, verdict in near.verdicts.items() if self.silent(verdict) and n not in whole_read}
-        open_ = sorted(unread | silent)
-        if not open_:
-            return near
-        if fits:
-            # One reading is for all: a contradiction that passages show would be the next one.
-            open_ = list(numbers)
-        settled = {n: verdict for n, verdict in near.verdicts.items() if n not in open_}
-        open_verdicts = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
-        if reader.reading != "retrieved":
-            more = await self._in_all(open_, open_verdicts)
-            return ItemResults(settled | more.verdicts, near.trouble or more.trouble)
-        far = await self._read(await asyncio.to_thread(looks.nearest, open_, FAR, wide=True), wide=True)
-        # Silence of passages alone is no verdict.
-        wider: dict[int, Verdict] = {}
-        for verdicts in (open_verdicts, far.verdicts):
-            wider |= {
-                n: verdict
-                for n, verdict in verdicts.items()
-                if verdict.is_from_whole or not self.silent(verdict) or self.objects(verdict)
-            }
-        trouble = far.trouble or (_LEFT_OPEN if len(wider) < len(open_) else "")
-        return ItemResults(settled | wider, near.trouble or trouble)
-
-    async def closer(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
-        """Return the verdicts on doubted items: from newly chosen windows, or from all if that is requested, or fits
-        and was not read before."""
-        looks, reader = self.looks, self.looks.reader
-        unread = set() if reader.is_searched else {n for n in numbers if looks.items[n].glanced}
-        entire = [n for n in numbers if reader.reading == "whole" or n in unread]
-        if whole_batches := await asyncio.to_thread(looks.whole, entire):
-            numbers = [n for n in numbers if n not in entire]
-        closer = await asyncio.to_thread(looks.closer, numbers)
-        return joined([await self._read(whole_batches, wide=True), await self._read(closer, wide=True)])
-
-    async def _in_all(self, numbers: Sequence[int], earlier: Mapping[int, Verdict]) -> ItemResults[Verdict]:
-        """Return the verdicts after reading all of the document: at once if it fits, else each part for each item."""
-        if whole_batches := await asyncio.to_thread(self.looks.whole, numbers):
-            return await self._read(whole_batches, wide=bool(earlier))
-        parts = await asyncio.to_thread(self.looks.parts, numbers)
-        read = await gather_all(self._read(part, wide=True) for part in parts)
-        verdicts: dict[int, Verdict] = {}
-        disputed: dict[int, list[Verdict]] = {}
-        for n in numbers:
-            of_parts = [part.verdicts[n] for part in read if n in part.verdicts]
-            telling = [verdict for verdict in of_parts if not self.silent(verdict)]
-            # Verdicts without their places and wording.
-            contents = (verdict.model_dump(exclude=_BESIDES).values() for verdict in telling)
-            if len({words_key(" ".join(map(str, values))) for values in contents}) > 1:
-                disputed[n] = telling
-            elif telling:
-                verdicts[n] = telling[0]
-            elif len(of_parts) == len(parts):
-                # Of silent verdicts the one that quotes the document counts, else one that cannot tell.
-                silent = [*of_parts, *([earlier[n]] if n in earlier else [])]
-                ranked = [*filter(self.objects, silent), *filter(self.unsure, silent), *silent]
-                verdicts[n] = ranked[0]
-        # Items on which parts disagree are asked about again, with all cited places in view.
-        places = {n: [verdict.place for verdict in of_parts if verdict.place] for n, of_parts in disputed.items()}
-        placed = {n: spans for n, spans in places.items() if spans}
-        looks = await asyncio.to_thread(self.looks.beside, placed) if placed else []
-        if rest := [n for n in places if n not in placed]:
-            looks += await asyncio.to_thread(self.looks.closer, rest)
-        reread = await self._read(looks, wide=True)
-        reread = reread.decided(lambda verdict: not self.silent(verdict) or self.objects(verdict))
-        whole = self.looks.scope_of(EvidenceBatch((), (self.looks.all,)))
-        settled = {
-            n: verdict.model_copy(update={"scope": whole}) for n, verdict in (verdicts | reread.verdicts).items()
-        }
-        return ItemResults(settled, first_error(read) or reread.trouble)
-
-    async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
-        looks = [look for look in looks if look.spans]
-        of = {n: look for look in looks for n in look.numbers}
-
-        # What all read in one place is the beginning of every prompt.
-        same = bool(looks) and looks[0].spans == looks[-1].spans
-        results = await ask_all(
-            [look.numbers for look in looks if look.numbers],
-            lambda numbers, attempt: self.ask(replace(of[numbers[0]], numbers=numbers, wide=wide), attempt),
-            ahead=same,
-        )
-        scopes = {n: self.looks.scope_of(look) for n, look in of.items()}
-        verdicts = {n: verdict.model_copy(update={"scope": scopes[n]}) for n, verdict in results.verdicts.items()}
-        return ItemResults(verdicts, results.trouble)

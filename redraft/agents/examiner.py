@@ -15,7 +15,6 @@ from redraft.agents.evidence import (
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    ReadingPlan,
     Scope,
     document_fields,
 )
@@ -107,9 +106,10 @@ async def answers_from_document(
         return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers))
 
     fitting = entries_per_request(judge.longest_reply, entry_tokens)
-    plan = ReadingPlan(reader, queries, entry_tokens, min(fitting, _QUESTIONS_NEAR), fitting)
     search = EvidenceSearch(
-        plan, ask, lambda answer: answer.answered is not True, unsure=lambda answer: answer.answered == UNSURE
+        *(reader, queries, entry_tokens, min(fitting, _QUESTIONS_NEAR), fitting, ask),
+        silent=lambda answer: answer.answered is not True,
+        unsure=lambda answer: answer.answered == UNSURE,
     )
     # An answer in the document depends neither on what a summary says nor on how it was found.
     document_key = reader.document.id, language_key(reader.document), reader.reading
@@ -119,7 +119,7 @@ async def answers_from_document(
         lambda _, answer: answer.model_dump_json() if answer.answered is True else None,
     )
     items = [[*reader.key(query, wide=wide), *(["wide"] if wide else [])] for query in queries]
-    look, remembered = (search.closer, None) if wide else (search.verdicts, memory)
+    look, remembered = (search.second_look, None) if wide else (search.verdicts, memory)
     results = await judge.verdicts(qa.ANSWER_FROM_DOCUMENT, StoredAnswer, items, look, remembered)
     return results.decided(lambda answer: answer.answered != UNSURE)
 

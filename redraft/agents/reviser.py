@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from redraft.agents.evidence import NEAR, EvidenceReader
-from redraft.agents.structured_writer import Completion, StructuredWriter, max_intermediate_words
+from redraft.agents.structured_writer import StructuredWriter, max_intermediate_words
 from redraft.builtin.facade import shortened
 from redraft.document import merge_spans
-from redraft.domain import REVIEW, Finding, PointAnswer, PointOutcome, Span
+from redraft.domain import REVIEW, Completion, Finding, PointAnswer, PointOutcome, Span
 from redraft.prompts.revision import CRITICIZE, EDIT, REVISE, CriticizeInput, EditInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import FEWEST, locate, shares_names
@@ -94,35 +95,28 @@ _LONGEST_CRITICISM = 2000
 
 @dataclass(frozen=True, slots=True)
 class RevisionRequest:
-    """What a revision is asked for: a summary in which these findings are dealt with. With `notes` the whole text is
-    written anew; without, it is corrected in place, or only made shorter where there are no findings."""
+    """What a revision is asked for: a summary in which these findings are dealt with. With an `EditInput` the whole
+    text is written anew; else it is corrected in place, or only made shorter where there are no findings."""
 
-    summary: str
+    inputs: ReviseInput
+    """What the reviser reads, which `Reviser.brief` completes."""
     findings: tuple[Finding, ...]
-    words: int | None
-    """The word limit of the revision; None without one."""
     number: int
     """The number of the round."""
-    notes: EditInput | None = None
-    """What else an editor is told."""
     stops: tuple[Finding, ...] = ()
-    """Where a reader stops, according to the notes."""
+    """Where a reader stops."""
     missing: tuple[Finding, ...] = ()
     """What a reader must know and the draft lacks, with its place in the document."""
     levels: tuple[tuple[str, ...], ...] = ()
     """The summaries of the document's parts by level, lowest first: an editor reads the first level that fits."""
-    outline: str | None = None
-    """An outline of the document."""
+    places: tuple[Span, ...] = ()
+    """The places of the document that the inputs cover; none for a revision that only shortens."""
 
     @property
     def usual(self) -> int:
         """Return the limit, or how long a revision without one is expected to be."""
         asked = len(self.findings) + len(self.missing)
-        return self.words or max(_MIN, count_words(self.summary)) + _WORDS_A_POINT * asked
-
-
-Brief = tuple[ReviseInput | EditInput, tuple[Span, ...]]
-"""What a reviser reads, and the places of the document that it covers; none for a revision that only shortens."""
+        return self.inputs.words or max(_MIN, count_words(self.inputs.summary)) + _WORDS_A_POINT * asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,80 +130,68 @@ class Reviser:
     """Whether a point with a question is that alone, as in LongSumEval; if the summary is wrong, with the document's
     answer."""
 
-    def brief(self, request: RevisionRequest) -> Brief:
-        """Return what the reviser reads: the document if it fits, else the passages around what is asked for, and for a
-        text that is written anew the summaries of the document's parts. The first search indexes the document, so it
-        belongs in a thread."""
-        writer = self.structured_writer
+    def brief(self, request: RevisionRequest) -> RevisionRequest:
+        """Return the request with all that the reviser reads: the document if it fits, else the passages around what is
+        asked for, and for a text that is written anew the summaries of the document's parts. The first search indexes
+        the document, so it belongs in a thread."""
+        writer, summary = self.structured_writer, request.inputs.summary
         # With the sentences that an answer comes from, where a judge quoted only some of them.
         findings = list(request.findings)
         for at, finding in enumerate(findings):
             if finding.evidence and finding.answer:
                 findings[at] = replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
         point_of = point_in_paper if self.bare else point_to_fix
-        points = [point_of(number, finding) for number, finding in enumerate(findings, 1)]
-        fields: dict[str, Any] = dict(
-            summary=request.summary,
-            **_point_fields(points),
-            length=count_words(request.summary),
-            words=request.words,
-            query=self.query,
-            language=writer.language,
-            characters=writer.characters,
-        )
-        if request.notes is None and not points:
-            return ReviseInput(**fields), ()
-        fields["outline"] = request.outline
-        bare = request.notes.model_copy(update=fields) if request.notes else ReviseInput(**fields)
-        if writer.spare is None:
-            return self._with_document(bare)
-        bare, room = self._fitted(bare, request)
+        update = _point_fields([point_of(number, finding) for number, finding in enumerate(findings, 1)])
+        update |= {"length": count_words(summary), "query": self.query}
+        update |= {"language": writer.language, "characters": writer.characters}
+        request = replace(request, inputs=request.inputs.model_copy(update=update))
+        if not (findings or isinstance(request.inputs, EditInput)):
+            return request
+        inputs, room = self._fitted(request)
         if self.reader.document_tokens <= room:
-            return self._with_document(bare)
-        quoting = near_to = findings[: len(bare.points)]
-        if isinstance(bare, EditInput):
+            text = self.reader.document.text
+            update = {"document": text}
+            if isinstance(inputs, EditInput) and writer.spare is not None:
+                # Next to the whole document no quotes of it are needed.
+                update["must_know"] = [item.model_copy(update={"quote": ""}) for item in inputs.must_know]
+            return replace(request, inputs=inputs.model_copy(update=update), places=(Span(0, len(text)),))
+        quoting = near_to = findings[: len(inputs.points)]
+        if isinstance(inputs, EditInput):
             count = self.reader.tokenizer.count
             # The most detailed summaries of all parts that leave some room for passages.
             fitting = (list(level) for level in request.levels if sum(map(count, level)) <= room * _SHARE_OF_PARTS)
-            bare = bare.model_copy(update={"parts": next(fitting, [])})
-            room -= sum(map(count, bare.parts))
-            questions = {item.question for item in bare.must_know if item.quote}
+            inputs = inputs.model_copy(update={"parts": next(fitting, [])})
+            room -= sum(map(count, inputs.parts))
+            questions = {item.question for item in inputs.must_know if item.quote}
             quoting = [*near_to, *(finding for finding in request.missing if finding.question in questions)]
             near_to = [*near_to, *request.stops, *request.missing]
         near = self._near(near_to, room)
         quoted = [finding.evidence.span for finding in quoting if finding.evidence and finding.evidence.span]
-        with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
-        return with_passages, tuple(merge_spans([*near, *quoted]))
+        inputs = inputs.model_copy(update={"passages": [self.reader.text(span) for span in near]})
+        return replace(request, inputs=inputs, places=tuple(merge_spans([*near, *quoted])))
 
-    def _fitted(self, bare: ReviseInput | EditInput, request: RevisionRequest) -> tuple[ReviseInput | EditInput, int]:
+    def _fitted(self, request: RevisionRequest) -> tuple[ReviseInput, float]:
         """Return the input as far as the window has room for it, and how many tokens are left for the document: without
         what may go, then without the least of what a reader must know, the last stops, and the last points."""
+        inputs, spare = request.inputs, self.structured_writer.spare
+        if spare is None:
+            return inputs, inf
         # A reply, and the text of one that is sent back because of a flaw.
         texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
-        spare = self.structured_writer.spare
-        assert spare is not None, "a model without a window has room for everything"
-        prompt = EDIT if isinstance(bare, EditInput) else REVISE
-        while (room := spare(prompt, bare) - texts - _SECTIONS - _A_POINT * len(bare.points)) < 0:
-            if isinstance(bare, EditInput) and bare.may_go:
-                bare = bare.model_copy(update={"may_go": []})
-            elif isinstance(bare, EditInput) and (bare.must_know or bare.stops):
-                field_name = "must_know" if bare.must_know else "stops"
-                bare = bare.model_copy(update={field_name: getattr(bare, field_name)[:-1]})
-            elif len(bare.points) > 1:
-                bare = bare.model_copy(update=_point_fields(bare.points[:-1]))
+        prompt = EDIT if isinstance(inputs, EditInput) else REVISE
+        while (room := spare(prompt, inputs) - texts - _SECTIONS - _A_POINT * len(inputs.points)) < 0:
+            if isinstance(inputs, EditInput) and inputs.may_go:
+                inputs = inputs.model_copy(update={"may_go": []})
+            elif isinstance(inputs, EditInput) and (inputs.must_know or inputs.stops):
+                field_name = "must_know" if inputs.must_know else "stops"
+                inputs = inputs.model_copy(update={field_name: getattr(inputs, field_name)[:-1]})
+            elif len(inputs.points) > 1:
+                inputs = inputs.model_copy(update=_point_fields(inputs.points[:-1]))
             else:
                 break
-        return bare, room
+        return inputs, room
 
-    def _with_document(self, bare: ReviseInput | EditInput) -> Brief:
-        """Return the input with the whole document, next to which no quotes of it are needed."""
-        text = self.reader.document.text
-        update: dict[str, Any] = {"document": text}
-        if isinstance(bare, EditInput) and self.structured_writer.spare is not None:
-            update["must_know"] = [item.model_copy(update={"quote": ""}) for item in bare.must_know]
-        return bare.model_copy(update=update), (Span(0, len(text)),)
-
-    def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
+    def _near(self, findings: Sequence[Finding], room: float) -> list[Span]:
         """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit."""
         places_of: list[list[Span]] = []
         for finding in findings:
@@ -225,12 +207,12 @@ class Reviser:
         around = (self.reader.passages.around(place, distance) for distance in range(BESIDE + 1) for place in places)
         return self.reader.fitting(([passage.span for passage in passages] for passages in around), room)
 
-    async def revise(
-        self, request: RevisionRequest, inputs: ReviseInput | EditInput, label: str
-    ) -> tuple[Completion, tuple[PointAnswer, ...]]:
-        """Return the revision and the reviser's answer to each finding; a text that is slightly over its limit is
-        shortened."""
+    async def revise(self, request: RevisionRequest, label: str) -> tuple[Completion, tuple[PointAnswer, ...]]:
+        """Return the revision of a request with all that the reviser reads, and the reviser's answer to each finding. A
+        text that is slightly over its limit is shortened; a point kept without a quote that the document has counts as
+        left."""
         outcomes: dict[str, tuple[PointOutcome, str]] = {}
+        inputs, words, limit = request.inputs, request.usual, request.inputs.words
 
         def read(reply: str) -> str:
             text, points = read_reply(reply)
@@ -239,32 +221,38 @@ class Reviser:
             return text
 
         writer = replace(self._writer(request.number), read=read, beside=_SECTIONS + _A_POINT * len(inputs.points))
-        words, free = request.usual, request.words is None
         completion = await writer.within(
             EDIT if isinstance(inputs, EditInput) else REVISE,
             # A shorter text is only asked for where one without a limit had no room.
-            lambda limit: inputs.model_copy(update={"words": None if free and limit >= words else limit}),
+            lambda most: inputs.model_copy(update={"words": most if limit or most < words else None}),
             words,
             label,
             max_intermediate_words(words),
             at_worst=max_intermediate_words(words, "at worst"),
-            free=free,
+            free=limit is None,
         )
-        if not completion.flaw and _is_no_revision(completion.text, request, inputs, self.structured_writer.language):
+        if not completion.flaw and _is_no_revision(completion.text, request, self.structured_writer.language):
             completion = replace(completion, flaw="it has almost nothing in common with the summary")
-        if request.words and not completion.flaw and completion.words > request.words:
-            completion = await self.shorten(completion.text, request.words, request.number, f"{label}, shortened")
-        return completion, tuple(self._answered(request, inputs, outcomes))
+        if limit and not completion.flaw and completion.words > limit:
+            completion = await self.shorten(completion.text, limit, request.number, f"{label}, shortened")
+        tags, answers = Tags(inputs), list[PointAnswer]()
+        for point, finding in zip(inputs.points, request.findings, strict=False):
+            became, words_said = outcomes.get(tags.tag("points", point.id), ("", ""))
+            words_said = one_line(words_said, _LONGEST_SAID)
+            if became == "kept" and locate(self.reader.document.text, words_said, fewest=FEWEST) is None:
+                became, words_said = "left", f"its quote is not in the document: {words_said or 'there is none'}"
+            if finding.metric != INSTRUCTION:
+                answers.append(PointAnswer(finding.id, became, words_said))
+        return completion, tuple(answers)
 
     async def shorten(self, text: str, words: int, number: int, label: str) -> Completion:
         """Return the text within a limit. If no reply keeps to it, sentences are left out."""
-        request = RevisionRequest(text, (), words, number)
-        inputs, _ = self.brief(request)
+        request = self.brief(RevisionRequest(ReviseInput(summary=text, points=[], words=words), (), number))
         completion = await self._writer(number).within(
-            REVISE, lambda limit: inputs.model_copy(update={"words": limit}), words, label
+            REVISE, lambda limit: request.inputs.model_copy(update={"words": limit}), words, label
         )
         is_text = completion.text and not completion.flaw
-        if is_text and not _is_no_revision(completion.text, request, inputs, self.structured_writer.language):
+        if is_text and not _is_no_revision(completion.text, request, self.structured_writer.language):
             return completion
         cut = shortened([text], words)
         return Completion(cut, count_words(cut), completion.attempts)
@@ -291,29 +279,14 @@ class Reviser:
         completion = await writer.within(CRITICIZE, lambda _: inputs, inputs.words, label, free=True)
         return one_line(completion.text, _LONGEST_CRITICISM)
 
-    def _answered(
-        self,
-        request: RevisionRequest,
-        inputs: ReviseInput | EditInput,
-        outcomes: Mapping[str, tuple[PointOutcome, str]],
-    ) -> Iterator[PointAnswer]:
-        """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
-        tags = Tags(inputs)
-        for point, finding in zip(inputs.points, request.findings, strict=False):
-            became, words_said = outcomes.get(tags.tag("points", point.id), ("", ""))
-            words_said = one_line(words_said, _LONGEST_SAID)
-            if became == "kept" and locate(self.reader.document.text, words_said, fewest=FEWEST) is None:
-                became, words_said = "left", f"its quote is not in the document: {words_said or 'there is none'}"
-            if finding.metric != INSTRUCTION:
-                yield PointAnswer(finding.id, became, words_said)
 
-
-def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | EditInput, language: str | None) -> bool:
+def _is_no_revision(text: str, request: RevisionRequest, language: str | None) -> bool:
     """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
     requests."""
     if any(finding.metric in (REVIEW, INSTRUCTION) for finding in request.findings):
         return False
-    sources = [request.summary, inputs.document or "", *inputs.passages]
+    inputs = request.inputs
+    sources = [inputs.summary, inputs.document or "", *inputs.passages]
     evidence = [(finding.expected, finding.evidence.text if finding.evidence else "") for finding in request.findings]
     sources += [f"{expected} {quote}" for expected, quote in evidence]
     if isinstance(inputs, EditInput):
@@ -327,11 +300,11 @@ def _is_no_revision(text: str, request: RevisionRequest, inputs: ReviseInput | E
     # A translation has the same names, is not much shorter, and is no excuse.
     first = next((text[span.start : span.end] for span in sentences(text)), "")
     length, length_before = (
-        count_words(version) / (_LETTERS_A_WORD if is_unspaced(version) else 1) for version in (text, request.summary)
+        count_words(version) / (_LETTERS_A_WORD if is_unspaced(version) else 1) for version in (text, inputs.summary)
     )
     if declines(text) or declines(first) or length <= _TRANSLATED * length_before:
         return True
-    return shares_names(text, request.summary) is False
+    return shares_names(text, inputs.summary) is False
 
 
 def _point_fields(points: Sequence[Point]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from redraft.domain import Usage
+from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
@@ -90,16 +90,6 @@ Spare = Callable[[Prompt[Any, str], BaseModel], int]
 """Returns how many tokens of the window a prompt leaves."""
 Instructions = Callable[[Prompt[Any, str], BaseModel], str]
 """Returns the words of a prompt apart from the texts that it is given."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """A text, the number of tries, and its flaws if none was valid."""
-
-    text: str
-    words: int
-    attempts: int
-    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +187,8 @@ class StructuredWriter:
     """The tokens that a reply may have in addition to its text."""
     count: Callable[[str], int] = len
     """Counts the tokens of a text that is held to a cap."""
+    is_sign: Callable[[str], bool] = lambda _: False
+    """Returns whether a text is the sign that there is nothing to write, which needs no length."""
 
     async def within(
         self,
@@ -205,7 +197,6 @@ class StructuredWriter:
         words: int,
         label: str,
         maximum: int = 0,
-        is_sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
         cap: int = 0,
@@ -218,8 +209,7 @@ class StructuredWriter:
         of it. A `free` text may be longer: `words` is what it usually needs, and `most` what there is room for."""
 
         def examine(text: str) -> Flaw | None:
-            is_fine = is_sign is not None and is_sign(text)
-            return None if is_fine else self.flaw(text, source, words, words, maximum, cap, free=free)
+            return None if self.is_sign(text) else self.flaw(text, source, words, words, maximum, cap, free=free)
 
         room = max(self.tokens(max(words, maximum)), cap) + self.beside
         # The full limit, then each time a tenth less.

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 from redraft.agents.judge import ItemResults, Judge
-from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Completion, Flaw, StructuredWriter
-from redraft.domain import Span, TextKind
+from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Flaw, StructuredWriter
+from redraft.domain import Completion, Span, TextKind
 from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.llm.base import Request, Sampling
 from redraft.prompts import summarization
@@ -51,11 +53,11 @@ class Writer:
         self, structured_writer: StructuredWriter, *, query: str | None = None, kind: TextKind = "other"
     ) -> None:
         """`kind` is the kind of document; prompts state what a summary of it needs."""
-        self._structured_writer = structured_writer
         language, characters = structured_writer.language, structured_writer.characters
         self._asked: dict[str, Any] = {"query": query, "language": language, "characters": characters, "kind": kind}
         self.says_nothing: Callable[[str], bool] = is_no_answer if query else lambda _: False
         """Returns whether a text is the sign that there is nothing to say to the question; without one there is."""
+        self._structured_writer = replace(structured_writer, is_sign=self.says_nothing)
 
     async def ask(
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, label: str, *, words: int = _ASKED_WORDS
@@ -88,13 +90,13 @@ class Writer:
     ) -> Completion:
         """Summarize one chunk within `words`, or `most` if that is more, or `cap` tokens. `place` describes its
         position in the document, and `before` holds the preceding lines."""
-        fields = {"excerpt": excerpt, "place": place, "before": before}
-        return await self._within(summarization.SUMMARIZE_CHUNK, fields, words, label, maximum, source=excerpt, cap=cap)
+        asking = self._asking(summarization.SUMMARIZE_CHUNK, excerpt=excerpt, place=place, before=before)
+        return await self._structured_writer.within(*asking, words, label, maximum, source=excerpt, cap=cap)
 
     async def summarize_whole(self, document: str, words: int, label: str, *, cap: int = 0) -> Completion:
         """Summarize a whole document within `words`, or `cap` tokens."""
-        fields = {"document": document}
-        return await self._within(summarization.SUMMARIZE_WHOLE, fields, words, label, source=document, cap=cap)
+        asking = self._asking(summarization.SUMMARIZE_WHOLE, document=document)
+        return await self._structured_writer.within(*asking, words, label, source=document, cap=cap)
 
     async def merge(
         self,
@@ -116,43 +118,25 @@ class Writer:
         prompt: Prompt[Any, str] = summarization.MERGE
         if context:
             prompt, fields["context"] = summarization.MERGE_ONWARD, context
-        return await self._within(prompt, fields, words, label, maximum, source=source, cap=cap)
+        asking = self._asking(prompt, **fields)
+        return await self._structured_writer.within(*asking, words, label, maximum, source=source, cap=cap)
 
-    async def _within(
-        self,
-        prompt: Prompt[Any, str],
-        fields: dict[str, Any],
-        words: int,
-        label: str,
-        maximum: int = 0,
-        *,
-        source: str,
-        cap: int = 0,
-        free: bool = False,
-    ) -> Completion:
-        return await self._structured_writer.within(
-            prompt,
-            lambda limit: prompt.given(words=limit, **{**self._asked, **fields}),
-            words,
-            label,
-            maximum,
-            self.says_nothing,
-            source=source,
-            cap=cap,
-            free=free,
-        )
+    def _asking(self, prompt: Prompt[Any, str], **fields: Any) -> tuple[Prompt[Any, str], Callable[[int], BaseModel]]:
+        """Return a prompt, and what gives its input for a limit."""
+        return prompt, lambda limit: prompt.given(words=limit, **{**self._asked, **fields})
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
-        fields = {"excerpt": excerpt, "place": place}
-        return await self._within(summarization.BEGIN, fields, words, label, room, source=excerpt, free=True)
+        asking = self._asking(summarization.BEGIN, excerpt=excerpt, place=place)
+        return await self._structured_writer.within(*asking, words, label, room, source=excerpt, free=True)
 
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
         """Update a running summary with a chunk."""
-        fields, source = {"excerpt": excerpt, "summary": summary, "place": place}, f"{summary}\n{excerpt}"
-        return await self._within(summarization.UPDATE, fields, words, label, room, source=source, free=True)
+        asking = self._asking(summarization.UPDATE, excerpt=excerpt, summary=summary, place=place)
+        source = f"{summary}\n{excerpt}"
+        return await self._structured_writer.within(*asking, words, label, room, source=source, free=True)
 
     async def compress(self, summary: str, target: int, limit: int, label: str, *, cap: int = 0) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
@@ -167,10 +151,7 @@ class Writer:
 
         try:
             completion = await writer.tries(
-                summarization.COMPRESS,
-                lambda words: summarization.COMPRESS.given(
-                    words=words, **{**self._asked, "summary": summary, "current_words": current}
-                ),
+                *self._asking(summarization.COMPRESS, summary=summary, current_words=current),
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
                 examine,
                 target,

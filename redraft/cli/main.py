@@ -63,7 +63,7 @@ def app(context: click.Context, config: str | None) -> None:
 
         assert isinstance(app.commands, Commands)
         default = os.environ.get("REDRAFT_MODEL") or context.default_map.get("summarize", {}).get("model") or EXTRACTIVE
-        click.echo("\n".join(welcome(default, app.commands.entries, COMMANDS)))
+        click.echo("\n".join(welcome(default, app.commands.entries)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

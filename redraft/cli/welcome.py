@@ -38,8 +38,8 @@ def model_here(default: str) -> tuple[str, str, str] | None:
     return None
 
 
-def welcome(default: str, commands: Mapping[str, HelpEntry], core: Mapping[str, HelpEntry]) -> list[str]:
-    """Return what to do first. `commands` are all commands, of which those in `core` are redraft's own."""
+def welcome(default: str, commands: Mapping[str, HelpEntry]) -> list[str]:
+    """Return what to do first."""
     model = model_here(default)
     if model is None:
         state = "Here: no key and no model server, so the built-in model selects sentences, offline."
@@ -59,9 +59,9 @@ def welcome(default: str, commands: Mapping[str, HelpEntry], core: Mapping[str, 
             (f'redraft ask book.txt "Who?"{options}', "an answer with citations"),
             (check, "does the model work?"),
         ]
-    # The studio is a guest's command.
-    pages = {name: entry for name, entry in commands.items() if entry.group == "Serve" and name not in core}
-    steps += [(f"redraft {name}", entry.does.rstrip(".").lower()) for name, entry in [*pages.items()][:1]]
+    # Servers are guests.
+    servers = [(name, entry) for name, entry in commands.items() if entry.group == "Serve"]
+    steps += [(f"redraft {name}", entry.does.rstrip(".").lower()) for name, entry in servers[:1]]
     steps += [("redraft --help", "all commands")]
     widest = min(_WIDEST, max(len(command) for command, _ in steps))
     lines = ["redraft summarizes long documents, checks a summary against its document, and revises it.", state]

@@ -13,7 +13,6 @@ from redraft.agents.evidence import (
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    ReadingPlan,
     document_fields,
 )
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge
@@ -189,13 +188,12 @@ async def verify_sentences(
     each = VERIFICATION.tokens(judge.wording)
     fitting = max(1, judge.reply_tokens // each)
     sought = [EvidenceQuery(f"{statement.before} “{statement.sentence}”") for statement in statements]
-    looks = ReadingPlan(reader, sought, each, min(fitting, _SENTENCES_NEAR), fitting, within)
     search = EvidenceSearch(
-        looks,
-        ask,
-        lambda verdict: verdict.category != SUPPORTED,
+        *(reader, sought, each, min(fitting, _SENTENCES_NEAR), fitting, ask),
+        silent=lambda verdict: verdict.category != SUPPORTED,
         objects=lambda verdict: bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE),
         unsure=lambda verdict: verdict.category == UNSURE,
+        within=within,
     )
     items = [[reader.name, within, statement.before, statement.sentence] for statement in statements]
     results = await judge.verdicts(VERIFY_SENTENCES, SentenceVerdict, items, search.verdicts)

@@ -1,7 +1,7 @@
 """The public names, which `lazy.attach` loads on first use, for type checkers and at run time."""
 
-from redraft.agents.structured_writer import Completion as Completion
 from redraft.agents.writer import Writer as Writer
+from redraft.domain import Completion as Completion
 from redraft.graphs.assembly import draft as draft
 from redraft.graphs.assembly import judge as judge
 from redraft.graphs.assembly import refine as refine

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from langgraph.graph import StateGraph
 from langgraph.types import Send
-from typing_extensions import TypedDict
 
 from redraft.domain import REVISION_OF, Evaluation, Parent, Round, widened
 from redraft.errors import RedraftError
@@ -18,15 +17,6 @@ from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, 
 
 Then = Literal["settle", "finish"]
 """What follows once a draft has been judged: the refinement, or the end."""
-
-
-class MetricTask(TypedDict):
-    """One metric of one draft."""
-
-    run: str
-    draft: str
-    round: int
-    metric: str
 
 
 async def judge(state: State, job: Job) -> Update:
@@ -48,7 +38,7 @@ async def judge(state: State, job: Job) -> Update:
     return {**update, "judged": {}, "due": [evaluator.name for evaluator in job.judges.evaluators]}
 
 
-async def metric(state: MetricTask, job: Job) -> Update:
+async def metric(state: State, job: Job) -> Update:
     """Judge by one metric; an error is raised once the other metrics have finished."""
     name, number = state["metric"], state["round"]
     try:
@@ -80,14 +70,14 @@ async def gather(state: State, job: Job) -> Update:
 
 def metric_steps(state: State) -> list[Send]:
     """Return one step for each metric that is due."""
-    task: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
-    return [Send("metric", {**task, "metric": name}) for name in state["due"]]
+    of_draft = {"run": state["run"], "draft": state["draft"], "round": state["round"]}
+    return [Send("metric", {**of_draft, "metric": name}) for name in state["due"]]
 
 
 def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: Then) -> None:
     """Add the judging steps, from `judge` to the node `then`."""
     graph.add_node("judge", node(judge, session))
-    graph.add_node("metric", node(metric, session), input_schema=MetricTask)
+    graph.add_node("metric", node(metric, session))
     graph.add_node("gather", node(gather, session))
     graph.add_conditional_edges("judge", metric_steps, ["metric"])
     graph.add_edge("metric", "gather")

@@ -6,21 +6,15 @@ import asyncio
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Coroutine
+from itertools import count
 from typing import Any
 
 from langgraph.graph import START, StateGraph
 
+from redraft.agents.judge import ResultT
 from redraft.agents.structured_writer import MIN_WORDS, max_intermediate_words
-from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span, Usage
-from redraft.errors import (
-    EmptyReply,
-    IncompleteError,
-    NotShrinkingError,
-    RedraftError,
-    RejectedRequest,
-    ReplyError,
-    Set,
-)
+from redraft.domain import SHORTENED, Chunk, Parent, Piece, Span
+from redraft.errors import IncompleteError, NotShrinkingError, RedraftError, Set
 from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -48,7 +42,7 @@ class SummaryTree:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[Any]] = []
         # A merge gets the next free slot of the model: no more chunks than it has slots are ahead of it.
         self._room = asyncio.Semaphore(job.run.limits.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
@@ -75,26 +69,26 @@ class SummaryTree:
                 await asyncio.gather(*unfinished, return_exceptions=True)
             raise
         finally:
-            tasks = [*self._tasks, *([self._outline] if self._outline else [])]
-            for task in tasks:
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a level concurrently; its failure fails the whole tree."""
+    def _spawn(self, work: Coroutine[Any, Any, ResultT]) -> asyncio.Task[ResultT]:
+        """Run a level or a part of one concurrently; its failure fails the whole tree."""
 
-        def settle(task: asyncio.Task[None]) -> None:
+        def settle(task: asyncio.Task[ResultT]) -> None:
             if not task.cancelled() and (error := task.exception()) and not self._top.done():
                 self._top.set_exception(error)
 
         task = asyncio.create_task(work)
         self._tasks.append(task)
         task.add_done_callback(settle)
+        return task
 
     async def _leaves(self, out: _Stream) -> None:
         """Summarize all chunks concurrently, and pass the summaries on in document order. A failed chunk does not stop
         the others."""
-        tasks = [asyncio.create_task(self._leaf(chunk)) for chunk in self._job.chunks]
+        tasks = [self._spawn(self._leaf(chunk)) for chunk in self._job.chunks]
         try:
             for chunk, task in zip(self._job.chunks, tasks, strict=True):
                 if (piece := await task) is not None:
@@ -109,16 +103,11 @@ class SummaryTree:
             self._require_shorter(0)
             outliner = self._job.outliner if self._job.plan.outlines else None
             if len(self._leaf_texts) > 1 and outliner is not None:
-                self._outline = asyncio.create_task(outliner.outline(self._leaf_texts))
+                self._outline = self._spawn(outliner.outline(self._leaf_texts))
             await out.put(True)
-        except RedraftError:
+        except Exception:
             await out.put(False)
-            await asyncio.gather(*tasks, return_exceptions=True)
             raise
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         """Return the summary of a chunk; None for a gap, or a chunk that says nothing about the question."""
@@ -139,16 +128,10 @@ class SummaryTree:
             limit = min(level_words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
             place, cap = f"chunk {chunk.index + 1}/{len(job.chunks)}", job.run.settings.token_cap(level_words)
             request = (excerpt, limit, place, max_intermediate_words(limit, "leaf", job.plan.words))
-            try:
-                completion = await job.writer.summarize_chunk(
-                    *request, place=job.place(chunk), before=job.before(chunk), cap=cap
-                )
-                if not completion.text:
-                    raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
-            except (ReplyError, RejectedRequest) as error:
-                await job.gap(chunk.index, error)
+            writing = job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk), cap=cap)
+            completion = await job.completion(chunk.index, writing, place)
+            if completion is None:
                 return None
-            await job.close_gap(chunk.index)
             if job.writer.says_nothing(completion.text):
                 self._silent += 1
                 return None
@@ -161,15 +144,13 @@ class SummaryTree:
         group: list[Piece] = []
         merged: list[Piece] = []
         above: _Stream = asyncio.Queue()
-        silent = 0
+        indexes = count()
 
         async def merge_group() -> None:
-            nonlocal silent
             before = merged[-1] if merged else None
-            piece = await self._merge(level, len(merged) + silent, group, before, limits.words)
+            piece = await self._merge(level, next(indexes), group, before, limits.words)
             group.clear()
             if piece is None:
-                silent += 1
                 return
             merged.append(piece)
             await above.put(piece)
@@ -191,12 +172,12 @@ class SummaryTree:
                 self._require_shorter(level)
                 await above.put(True)
             else:
-                await self._finish(level, group, limits, silent)
-        except RedraftError:
+                await self._finish(level, next(indexes), group, limits)
+        except Exception:
             await above.put(False)
             raise
 
-    async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
+    async def _finish(self, level: int, index: int, group: list[Piece], limits: Level) -> None:
         """Merge everything left into the final summary, within the whole limit as far as the window allows."""
         if len(group) == 1:
             self._top.set_result(group[0])
@@ -209,7 +190,7 @@ class SummaryTree:
         tokens_left = spare - int(maximum * plan.tokens_per_word) - _AROUND_OUTLINE
         if outline is not None and self._job.tokenizer.count(outline_text(outline)) > tokens_left:
             outline = None
-        top = await self._merge(level, silent, group, None, words, outline)
+        top = await self._merge(level, index, group, None, words, outline)
         if top is None:
             raise await self._job.nothing_written()
         if self._job.is_too_long(top):
@@ -310,8 +291,6 @@ async def tidy(state: TreeState, job: Job) -> Update:
 def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState]:
     """Return the uncompiled graph; its nodes work on a run that has begun."""
     graph = StateGraph(TreeState)
-    graph.add_node("build_tree", node(build_tree, session))
-    graph.add_node("tidy", node(tidy, session))
+    graph.add_sequence([node(build_tree, session), node(tidy, session)])
     graph.add_edge(START, "build_tree")
-    graph.add_edge("build_tree", "tidy")
     return graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,12 +15,13 @@ from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, wording_of
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import Completion, StructuredWriter
+from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
     GIVEN,
     Chunk,
+    Completion,
     Document,
     Draft,
     Evaluation,
@@ -30,9 +31,21 @@ from redraft.domain import (
     Piece,
     Round,
     Span,
+    Usage,
     widened,
 )
-from redraft.errors import Advice, IncompleteError, NoAnswerError, RedraftError, RunError, Set, TruncatedReasoning
+from redraft.errors import (
+    Advice,
+    EmptyReply,
+    IncompleteError,
+    NoAnswerError,
+    RedraftError,
+    RejectedRequest,
+    ReplyError,
+    RunError,
+    Set,
+    TruncatedReasoning,
+)
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
@@ -77,10 +90,10 @@ class Job:
     failures: dict[str, RedraftError] = field(default_factory=dict)
     """The errors of metrics since the job was opened."""
 
-    def made(self) -> Self:
-        """Return this with all that is read from the store or takes long to measure."""
-        _ = self.writer, self.reviser, self.panel, self.referees, self.arbiter, self.decider, self.answerer
-        return self
+    def __post_init__(self) -> None:
+        # All that is read from the store or takes long to measure, which no node waits for.
+        _ = self.writer, self.reviser, self.referees, self.arbiter, self.decider, self.answerer
+        _ = self.judges if self.run.judging else None
 
     def with_metrics(self, metrics: Sequence[str]) -> Self:
         """Return this with judges for other metrics, whether or not the run uses them."""
@@ -128,13 +141,12 @@ class Job:
         return Outliner(self._judge(worker), self.tokenizer, worker.window, settings.language)
 
     @cached_property
-    def panel(self) -> Panel | None:
-        """The run's judges with its metrics and pack, if it judges. They continue with the pack and key facts that the
-        run's first draft was judged by; a done run starts afresh with the current ones, and one that builds them names
-        what it built."""
+    def judges(self) -> Panel:
+        """The judges of a run that judges, with its metrics and pack. They continue with the pack and key facts that
+        the run's first draft was judged by; a done run starts afresh with the current ones, and one that builds them
+        names what it built."""
         run, judging = self.run, self.run.judging
-        if judging is None:
-            return None
+        assert judging is not None, "only graphs that judge ask"
         builds = run.kind in REFERENCES.values()
         metrics = () if builds else evaluators(judging, self.encoder, self.own)
         sources: dict[str, object] = {}
@@ -148,7 +160,6 @@ class Job:
                 source = REFERENCES[evaluator.needs] if evaluator.needs else ""
                 details = evaluations[evaluator.name].details if evaluator.name in evaluations else {}
                 sources |= {source: details[source]} if source in details else {}
-
         *others, last = self.pool.judges
         turns, objectors = self._turns, others if judging.confirm else self.pool.judges
         reference = Reference(
@@ -248,25 +259,18 @@ class Job:
     def _judge(self, worker: OpenModel, sample: int | None = None) -> Judge:
         """Return a model as a judge, by default with the sample of the run."""
         wording = wording_of(self.document.text, self._judging_tokenizer)
-        turn = self.run.settings.sample if sample is None else sample
-        return worker.judge(self.store.verdicts, self.run.document, wording, turn, self.attempt)
+        return worker.judge(self.store.verdicts, self.run.document, wording, sample, self.attempt)
 
     @property
     def refinement(self) -> RefineConfig:
         """Return the refinement settings; the defaults for a run that only judges."""
-        aims = self.panel.aims if self.panel is not None else {}
+        aims = self.judges.aims if self.run.judging else {}
         return self.run.refinement or RefineConfig(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
     def revision_words(self) -> int | None:
         """Return the word limit of revisions; None if they may be as long as they need."""
         return None if self.refinement.free_length else self.plan.words
-
-    @property
-    def judges(self) -> Panel:
-        """Return the judges of the run."""
-        assert self.panel is not None, "only graphs that judge ask"
-        return self.panel
 
     def excerpt(self, chunk: Chunk) -> str:
         """Return the text of a chunk."""
@@ -311,19 +315,9 @@ class Job:
     ) -> Piece:
         """Store a partial summary of the chunks from first to last, and report its flaws; `parents` are the texts in
         its prompt."""
-        piece = Piece(
-            level=level,
-            index=index,
-            first_chunk=chunks[0],
-            last_chunk=chunks[1],
-            text=written.text,
-            words=written.words,
-            tokens=self.tokenizer.count(written.text),
-            limit=limit,
-            attempts=written.attempts,
-            flaw=written.flaw,
-            step=step,
-        )
+        first, last = chunks
+        place = {"level": level, "index": index, "first_chunk": first, "last_chunk": last, "step": step}
+        piece = widened(Piece, written, **place, tokens=self.tokenizer.count(written.text), limit=limit)
         await off_loop(self.store.runs.add_piece, self.run.id, piece, [_parent(parent) for parent in parents])
         self.observe(widened(PieceDone, piece))
         if written.flaw:
@@ -335,6 +329,18 @@ class Job:
         """Return whether a text exceeds what the whole summary may have."""
         cap = self.run.settings.token_cap(self.plan.words)
         return piece.tokens > cap if cap else piece.words > self.plan.words
+
+    async def completion(self, chunk: int, writing: Awaitable[Completion], place: str) -> Completion | None:
+        """Return what is written for a chunk; None where that cannot be used, which is recorded."""
+        try:
+            completion = await writing
+            if not completion.text:
+                raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
+        except (ReplyError, RejectedRequest) as error:
+            await self.gap(chunk, error)
+            return None
+        await self.close_gap(chunk)
+        return completion
 
     async def gap(self, chunk: int, error: RedraftError) -> None:
         """Record a chunk, or a chapter, that cannot be summarized."""

@@ -58,42 +58,37 @@ async def editor_notes(
     if coverage is not None and coverage.held:
         # Sentences that answer none of the document's questions, rightly or wrongly, and no request.
         needed, requests = {*coverage.held, *(finding.sentence for finding in coverage.findings)}, " ".join(keep)
-        inner = list(await off_loop(sentences_in, request.summary))[1:-1]
+        inner = list(await off_loop(sentences_in, request.inputs.summary))[1:-1]
         rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
         may_go = [sentence for sentence in rest if sentence not in requests]
-    # The summaries of the document's parts that this run, or an earlier one for the same question, was merged from.
-    settings, levels = job.run.settings, dict[int, list[str]]()
-
-    def is_merged(run: Run) -> bool:
-        same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
-        return same and run.settings.draft_strategy == MERGING and run.settings.until is None
-
-    runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
-    for run in [job.run, *runs] if is_merged(job.run) else runs:
-        levels = {}
-        for piece in await off_loop(job.store.runs.pieces, run.id):
-            levels.setdefault(piece.level, []).append(piece.text)
-        if len(levels.get(0, ())) > 1:
-            break
-    else:
-        levels = {}
     # The words where a reader stops, and the question.
     stops: list[str] = []
     for stop in findings.stops:
         words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_STOP)
         question = one_line(stop.question or stop.explanation, _LONGEST_STOP)
         stops.append(f"“{words_of_draft}” {question}".strip() if words_of_draft else question)
-    notes = EditInput(
-        summary=request.summary,
-        points=[],
-        words=request.words,
-        stops=stops,
-        must_know=must_know[:MOST_NEEDED],
-        may_go=may_go,
-        keep=list(keep),
-    )
-    texts_by_level = tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
-    return replace(request, notes=notes, stops=findings.stops, missing=findings.missing, levels=texts_by_level)
+    notes: dict[str, Any] = {"stops": stops, "must_know": must_know[:MOST_NEEDED], "may_go": may_go, "keep": list(keep)}
+    inputs, levels = EditInput(**{**dict(request.inputs), **notes}), await _merged_summaries(job)
+    return replace(request, inputs=inputs, stops=findings.stops, missing=findings.missing, levels=levels)
+
+
+async def _merged_summaries(job: Job) -> PartSummaries:
+    """Return the summaries of the document's parts that this run, or an earlier one for the same question, was merged
+    from; nothing without any."""
+    settings = job.run.settings
+
+    def is_merged(run: Run) -> bool:
+        same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
+        return same and run.settings.draft_strategy == MERGING and run.settings.until is None
+
+    runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
+    for run in filter(is_merged, [job.run, *runs]):
+        levels: dict[int, list[str]] = {}
+        for piece in await off_loop(job.store.runs.pieces, run.id):
+            levels.setdefault(piece.level, []).append(piece.text)
+        if len(levels.get(0, ())) > 1:
+            return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
+    return ()
 
 
 async def summarize_parts(job: Job, room: int) -> PartSummaries:

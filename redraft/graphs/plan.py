@@ -164,8 +164,8 @@ class Planner:
                 ),
             )
 
-    def made(self, levels: tuple[Level, ...], calls: int) -> Plan:
-        """Return a plan with these levels and calls."""
+    def made(self, levels: Sequence[Level], calls: int, **more: int) -> Plan:
+        """Return a plan with these levels and calls, and `more` of its numbers."""
         return Plan(
             strategy=self.settings.draft_strategy,
             document_tokens=self.tokens,
@@ -173,9 +173,10 @@ class Planner:
             chunks=len(self.chunks),
             words=self.words,
             tokens_per_word=self._tokens_per_word,
-            levels=levels,
+            levels=tuple(levels),
             label_tokens=self._label,
             calls=calls,
+            **more,
         )
 
     def direct(self) -> Plan:
@@ -192,19 +193,19 @@ class Planner:
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
         chunks = len(self.chunks)
-        plan = self.made((Level(self.words, room, largest, chunks),), 2 * chunks + 1)
-        return replace(plan, compressions=chunks, tidying=1)
+        levels = [Level(self.words, room, largest, chunks)]
+        return self.made(levels, 2 * chunks + 1, compressions=chunks, tidying=1)
 
     def hierarchical(self) -> Plan:
         """Return the plan of a tree."""
         if self.settings.words_as == "target" and not self.settings.by_chapter:
-            levels = self._ladder()
+            levels = self._levels(self._released_limits())
         else:
             # The lowest tree whose top has room for the whole limit, or else for some of it.
             heights = range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS)
-            trees = (self._levels(height, is_whole) for is_whole in (True, False) for height in heights)
-            levels = next(filter(None, trees), None)
-        if levels is None:
+            trees = (self._tree(height, whole=whole) for whole in (True, False) for height in heights)
+            levels = next(filter(None, trees), [])
+        if not levels:
             raise PlanError(
                 f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
@@ -225,66 +226,56 @@ class Planner:
         settings = self.settings
         can_outline = reads_prompts(settings.model) and settings.context_tokens >= MIN_WINDOW
         outlines = int(can_outline and settings.query is None and len(self.chunks) > 1)
-        plan = self.made(levels, sum(level.pieces for level in drafted_levels) + 1 + outlines)
-        return replace(plan, lead_tokens=lead, outlines=outlines, tidying=1)
+        calls = sum(level.pieces for level in drafted_levels) + 1 + outlines
+        return self.made(levels, calls, lead_tokens=lead, outlines=outlines, tidying=1)
 
-    def _ladder(self) -> tuple[Level, ...] | None:
-        """Return levels with the limits of BooookScore's released code, which estimates the number of levels; where
-        there are more, the further ones have the whole limit."""
+    def _released_limits(self) -> list[int]:
+        """Return the limits of BooookScore's released code, which estimates the number of levels; where there are more,
+        the further ones have the whole limit."""
         room = self.settings.context_tokens - self._merge - MARGIN
         limits, pieces, size = [self.settings.token_cap(self.words)], len(self.chunks), self.settings.chunk_tokens
         while (pieces := ceil(pieces / max(2, room // size))) > 1:
             limits.insert(0, int(limits[0] * LEVEL_RATIO))
             size = _ASSUMED_SUMMARY
-        words = [max(_MIN_LEVEL_WORDS, round(limit * LEVEL_RATIO)) for limit in limits]
-        levels = [self._level(words[0], len(self.chunks))]
-        while levels[-1].pieces > 1 and len(levels) < MAX_LEVELS:
-            level = self._level(words[min(len(levels), len(words) - 1)], 0)
-            piece_tokens = levels[-1].reply_tokens + self._label
-            pieces = self._merged(levels[-1].pieces, piece_tokens, level.reply_tokens, level.room)
-            if not pieces:
-                return None
-            levels.append(replace(level, pieces=pieces))
-        return tuple(levels) if levels[-1].pieces == 1 else None
+        limits += limits[-1:] * MAX_LEVELS
+        return [max(_MIN_LEVEL_WORDS, round(limit * LEVEL_RATIO)) for limit in limits[:MAX_LEVELS]]
 
-    def _levels(self, height: int, whole_limit: bool) -> tuple[Level, ...] | None:
-        """Return the levels of a tree with `height` levels of merges, or None if that is too low for one summary. A
-        level of one merge is the top. With `whole_limit` it has room for the whole limit; else for at least the limit
-        of the level below."""
-        pieces = len(self.chunks)
-        levels: list[Level] = []
-        for at in range(height + 1):
-            words = max(_MIN_LEVEL_WORDS, round(self.words * LEVEL_RATIO ** (height - at)))
-            if at == 0 and self.settings.by_chapter:
-                words = chapter_words(self.words)
-            level = self._level(min(words, self.words), pieces)
-            if at > 0:
-                size = levels[-1].reply_tokens + self._label
-                below, pieces = pieces, self._merged(pieces, size, level.reply_tokens, level.room)
-                if pieces == 1:
-                    room = int((level.room + level.reply_tokens - below * size) / self._tokens_per_word) - 1
-                    enough = room >= self.words or (not whole_limit and at >= height - 1)
-                    top = self._level(min(self.words, max(room, level.words)), 1)
-                    return (*levels, top) if enough else None
-            if pieces == 0:
-                return None
-            levels.append(replace(level, pieces=pieces))
-        return tuple(levels) if pieces == 1 else None
+    def _levels(self, limits: Sequence[int]) -> list[Level]:
+        """Return the levels of a tree with these limits, as many as it takes to one summary; none if they are too
+        few."""
+        levels = [self._level(limits[0], len(self.chunks))]
+        while levels[-1].pieces > 1 and len(levels) < len(limits):
+            level, size = self._level(limits[len(levels)], 1), levels[-1].reply_tokens + self._label
+            context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
+            first, later = level.room // size, (level.room - context) // size
+            if (left := levels[-1].pieces - first) > 0:
+                if min(first, later) < 2:
+                    return []
+                level = replace(level, pieces=1 + ceil(left / later))
+            levels.append(level)
+        return levels if levels[-1].pieces == 1 else []
+
+    def _tree(self, height: int, *, whole: bool) -> list[Level]:
+        """Return the levels of a tree with at most `height` levels of merges; none if that is too low. A level of one
+        merge is the top. It has room for the whole limit, or unless `whole` for at least the limit of the level
+        below."""
+        limits = [max(_MIN_LEVEL_WORDS, round(self.words * LEVEL_RATIO ** (height - at))) for at in range(height + 1)]
+        if self.settings.by_chapter:
+            limits[0] = chapter_words(self.words)
+        levels = self._levels([min(limit, self.words) for limit in limits])
+        if len(levels) > 1:
+            below, top = levels[-2:]
+            size = below.reply_tokens + self._label
+            room = int((top.room + top.reply_tokens - below.pieces * size) / self._tokens_per_word) - 1
+            if room < self.words and (whole or len(levels) < height):
+                return []
+            levels[-1] = self._level(min(self.words, max(room, top.words)), 1)
+        return levels
 
     def _level(self, words: int, pieces: int) -> Level:
         reply_tokens = self.reply(max_intermediate_words(words, "merge", self.words))
         room = self.settings.context_tokens - self._merge - reply_tokens - MARGIN
         return Level(words, self.reply(words), room, pieces)
-
-    def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
-        """Return how many merges this many summaries need; 0 if two do not fit into one."""
-        context = min(reply, int(room * CONTEXT_SHARE))
-        first, later = room // size, (room - context) // size
-        if pieces <= first:
-            return 1
-        if min(first, later) < 2:
-            return 0
-        return 1 + ceil((pieces - first) / later)
 
 
 def running_target(words: int, index: int, chunks: int) -> int:

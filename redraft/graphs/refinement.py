@@ -15,12 +15,12 @@ from pydantic_core import to_jsonable_python
 from redraft.agents.arbiter import RulingRequest
 from redraft.agents.decider import Decider, attempts
 from redraft.agents.judge import gather_all
-from redraft.agents.reviser import INSTRUCTION, Brief, RevisionRequest
-from redraft.agents.structured_writer import Completion
+from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
     REVISION_OF,
+    Completion,
     Draft,
     DraftComparison,
     Evaluation,
@@ -40,7 +40,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summarize_parts
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.revision import ChooseInput, DecideInput
+from redraft.prompts.revision import ChooseInput, DecideInput, ReviseInput
 from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
@@ -86,9 +86,9 @@ async def settle(state: State, job: Job) -> Update:
     requests_to_fix = [finding for finding in policy.open_requests(before, []) if finding.id in state["to_fix"]]
     revised = _Revised(best, draft, before, after, is_requested=bool(requests_to_fix))
     comparison = await _comparison(job, revised) if is_new_text and not errors else None
-    answers = await _answers(job, number)
-    accepted, reason = _ruling(state, job, revised, answers, comparison)
-    round_ = _round(state, number, draft.id, answers, accepted=accepted, reason=reason, comparison=comparison)
+    round_ = await _stored_round(job, number) or Round(number, draft.id, best.id)
+    accepted, reason = _ruling(state, job, revised, round_.answers, comparison)
+    round_ = replace(round_, accepted=accepted, reason=reason, comparison=comparison)
     await job.keep_round(round_)
     job.observe(widened(RoundSettled, round_, **status))
     settled: Update = {"accepted": accepted, "reason": reason, "mending": [], "next": "decide"}
@@ -96,7 +96,7 @@ async def settle(state: State, job: Job) -> Update:
     if accepted:
         if REVIEW in before:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
-            refused = {answer.finding for answer in answers if answer.became == "left"}
+            refused = {answer.finding for answer in round_.answers if answer.became == "left"}
             met = [finding for finding in requests_to_fix if finding.id not in refused]
             findings = policy.open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
             texts = [f"{finding.explanation} {finding.expected}".strip() for finding in met]
@@ -332,15 +332,16 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "correcting its errors" if mending else f"for {enumeration(map(spaced, state['aims']))}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     ids_to_fix, evaluations = mending or state["to_fix"], await job.judged(base.id)
-    request, (inputs, places) = await _brief(state, job, base, evaluations, number, ids_to_fix)
-    unread = [finding.id for finding in request.findings[len(inputs.points) :]]
+    request = await _brief(state, job, base, evaluations, number, ids_to_fix)
+    unread = [finding.id for finding in request.findings[len(request.inputs.points) :]]
     if unread:
         job.observe(Notice(f"revision {number} has no room for {len(unread)} of {len(request.findings)} findings"))
     try:
-        written, answers = await job.reviser.revise(request, inputs, f"revision {number}")
+        written, answers = await job.reviser.revise(request, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
         written, answers = Completion("", 0, 1, error.message), ()
-    text, note = written.text, written.flaw or ("" if written.text else "the reply was empty")
+    text, places = written.text, request.places
+    note = written.flaw or ("" if text else "the reply was empty")
     if note:
         job.observe(Notice(f"revision {number} could not be used: {note}"))
         text, places, answers = base.text, (), ()
@@ -358,8 +359,11 @@ async def revise(state: State, job: Job) -> Update:
     origin = REVISION_OF if written.text else NO_REVISION_OF
     notes = tuple(filter(None, (note, unread_note, dropped_note)))
     draft = await job.keep(text, f"{origin}{base.id}", notes, parents, number=number)
-    all_answers = (*(await _answers(job, number) if mending else ()), *answers)
-    await job.keep_round(_round({**state, "to_fix": to_fix}, number, draft, all_answers))
+    why, instruction = state["why"], state["instruction"]
+    round_ = Round(number, draft, state["best"], tuple(state["aims"]), tuple(to_fix), why=why, instruction=instruction)
+    if mending:
+        round_ = await _stored_round(job, number) or round_
+    await job.keep_round(replace(round_, draft=draft, answers=(*round_.answers, *answers)))
     # What the reviser contests with words of the document is ruled on, each quote once.
     quotes = {answer.finding: answer.said for answer in answers if answer.became == "kept"}
     rulings = await off_loop(job.store.rulings.by, "finding", document=job.document.id)
@@ -375,8 +379,8 @@ async def revise(state: State, job: Job) -> Update:
 
 async def _brief(
     state: State, job: Job, base: Draft, evaluations: Mapping[str, Evaluation], number: int, ids_to_fix: Sequence[str]
-) -> tuple[RevisionRequest, Brief]:
-    """Return the request for a revision of a draft with these findings in view, and what the reviser reads for it."""
+) -> RevisionRequest:
+    """Return the request for a revision of a draft with these findings in view, with all that the reviser reads."""
     instruction = state["instruction"]
     instructions = (Finding(INSTRUCTION, "instruction", "change", instruction),) if instruction else ()
     findings, sorted_findings = policy.findings_in(evaluations, ids_to_fix), None
@@ -394,18 +398,19 @@ async def _brief(
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
     outline = await job.outline()
-    shown_outline = outline_text(outline) if outline else None
-    points = (*findings, *instructions)
-    request = RevisionRequest(base.text, points, job.revision_words, number, outline=shown_outline)
+    inputs = ReviseInput(
+        summary=base.text, points=[], words=job.revision_words, outline=outline_text(outline) if outline else None
+    )
+    request = RevisionRequest(inputs, (*findings, *instructions), number)
     if sorted_findings is not None:
         request = await editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
-    brief = await asyncio.to_thread(reviser.brief, request)
-    if request.notes and not request.levels and brief[0].document is None:
+    briefed = await asyncio.to_thread(reviser.brief, request)
+    if sorted_findings is not None and not request.levels and briefed.inputs.document is None:
         request = replace(request, levels=await summarize_parts(job, reviser.reader.room // 2))
-        brief = await asyncio.to_thread(reviser.brief, request)
-    if number == 1 and (request.findings or request.notes) and brief[0].document is None:
+        briefed = await asyncio.to_thread(reviser.brief, request)
+    if number == 1 and briefed.inputs.document is None and (request.findings or sorted_findings is not None):
         job.observe(Notice(_NO_DOCUMENT))
-    return request, brief
+    return briefed
 
 
 _NO_DOCUMENT = (
@@ -429,23 +434,7 @@ def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtoc
     graph.add_edge("revise", "judge")
 
 
-async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:
-    """Return the reviser's answers to the findings of a stored round."""
+async def _stored_round(job: Job, number: int) -> Round | None:
+    """Return the round of this number; None where a draft was edited by hand, which nobody revised."""
     rounds = await off_loop(job.store.rounds.of, job.run.id)
-    return next((round_.answers for round_ in rounds if round_.number == number), ())
-
-
-def _round(
-    state: State,
-    number: int,
-    draft: str,
-    answers: tuple[PointAnswer, ...] = (),
-    *,
-    accepted: bool | None = None,
-    reason: str = "",
-    comparison: DraftComparison | None = None,
-) -> Round:
-    aims, to_fix = tuple(state["aims"]), tuple(state["to_fix"])
-    why, instruction = state.get("why", ""), state.get("instruction", "")
-    ruling = (accepted, reason, why, instruction, answers, comparison)
-    return Round(number, draft, state["best"], aims, to_fix, *ruling)
+    return next((round_ for round_ in rounds if round_.number == number), None)

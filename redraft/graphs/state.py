@@ -201,6 +201,8 @@ class State(GraphOutput, DraftState, total=False):
     first: str
     due: list[str]
     """The metrics that have yet to judge the latest draft."""
+    metric: str
+    """The metric that judges it in one of the steps that run concurrently."""
     judged: Annotated[dict[str, MetricVerdict], merged]
     """The verdicts on the latest draft."""
     scores: dict[str, float | None]

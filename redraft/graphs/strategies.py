@@ -13,17 +13,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft import plugins
-from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Evaluation, Parent, Usage
-from redraft.errors import (
-    EmptyReply,
-    IncompleteError,
-    RejectedRequest,
-    ReplyError,
-    RunCommand,
-    RunError,
-    Set,
-    UsageError,
-)
+from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Evaluation, Parent
+from redraft.errors import IncompleteError, RunCommand, RunError, Set, UsageError
 from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
@@ -91,19 +82,13 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     target = running_target(job.plan.words, index, count)
     room = int(job.plan.words * OVERFLOW)
     place, where = f"chunk {index + 1}/{count}", job.place(job.chunks[index])
-    try:
-        if state["running"]:
-            summary = await job.text(state["running"])
-            completion = await job.writer.update(excerpt, summary, target, room, place, place=where)
-        else:
-            completion = await job.writer.begin(excerpt, target, room, place, place=where)
-        if not completion.text:
-            raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
-    except (ReplyError, RejectedRequest) as error:
-        await job.gap(index, error)
-        return Command(update=passed, goto=onward)
-    await job.close_gap(index)
-    if job.writer.says_nothing(completion.text):
+    if state["running"]:
+        summary = await job.text(state["running"])
+        writing = job.writer.update(excerpt, summary, target, room, place, place=where)
+    else:
+        writing = job.writer.begin(excerpt, target, room, place, place=where)
+    completion = await job.completion(index, writing, place)
+    if completion is None or job.writer.says_nothing(completion.text):
         return Command(update=passed, goto=onward)
     running = [await job.as_parent(state["running"], "running")] if state["running"] else []
     parents = [*running, job.part(job.chunks[index])]
@@ -215,10 +200,8 @@ def strategy_named(strategy: str | Strategy) -> Strategy:
     """Return the strategy of this name: passed as an object, of redraft, or of an installed package."""
     name = name_of(strategy)
     plugins.refuse_taken(_KIND, _TAKEN)
-    if name == ANSWER:
-        return _ANSWERING
-    if name in STRATEGIES or name in _objects:
-        return STRATEGIES.get(name) or _objects[name]
+    if own := {ANSWER: _ANSWERING, **STRATEGIES, **_objects}.get(name):
+        return own
     installed = plugins.names(_KIND)
     if name not in installed:
         *first_names, last = [*STRATEGIES, *installed]

@@ -18,7 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import TypeAdapter
 
-from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion
+from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion, widened
 from redraft.errors import (
     BudgetError,
     CheckpointError,
@@ -423,7 +423,8 @@ class Runner(OpenRuns, GraphSession):
         if part.draft is not None and part.status == "done":
             draft = await off_loop(store.runs.draft, part.draft)
             tokens, limit = job.tokenizer.count(draft.text), part.settings.words or draft.words
-            piece = Piece(0, chunk.index, chunk.index, chunk.index, draft.text, draft.words, tokens, limit)
+            place = dict.fromkeys(("index", "first_chunk", "last_chunk"), chunk.index)
+            piece = widened(Piece, draft, level=0, **place, tokens=tokens, limit=limit)
             await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
             await job.close_gap(chunk.index)
 

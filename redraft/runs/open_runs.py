@@ -388,7 +388,7 @@ class OpenRuns:
                     embeddings = run.judging.embeddings if run.judging else None
                     encoder = load_encoder(embeddings) if embeddings else None
                     caching = CachingEncoder(encoder, self.store.vectors, run.document) if encoder else None
-                    return Job(run, self.store, prepared, pool, observe, caching, metrics, attempt).made()
+                    return Job(run, self.store, prepared, pool, observe, caching, metrics, attempt)
 
                 with language_context(prepared.document):
                     return _OpenRun(await off_loop(made), prepared.warnings, stack.pop_all())

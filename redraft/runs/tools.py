@@ -18,7 +18,7 @@ from redraft.domain import REVIEW, Document, Draft, Finding, Round, Span, widene
 from redraft.errors import Door, Fix, Raise, RedraftError, RunCommand, RunError, UsageError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
-from redraft.graphs.evaluation import MetricTask, metric, metric_verdict
+from redraft.graphs.evaluation import metric, metric_verdict
 from redraft.graphs.job import Job
 from redraft.graphs.policy import findings_in, metric_scores, scores_of
 from redraft.graphs.refinement import confirm, revise, settle
@@ -244,7 +244,7 @@ class _RunTools:
     def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
         async def judge(run: RunId) -> BaseModel:
             async with self._runner.at_work(run, visits=True) as job:
-                best, judging = (await self._best(run))[1], await off_loop(job.with_metrics([metric]).made)
+                best, judging = (await self._best(run))[1], await off_loop(job.with_metrics, [metric])
                 evaluation = await judging.judges.judge_by(metric, best.id)
                 itself = _judges_itself(job.run, best.round, [metric])
                 short = metric_verdict(evaluation)
@@ -288,7 +288,7 @@ async def _revised(job: Job, findings: Sequence[str], instruction: str) -> State
 
     aims = list(dict.fromkeys(metric_by_finding[key] for key in findings))
     metrics = tuple(dict.fromkeys([*run.judging.metrics, *(aim for aim in aims if aim != REVIEW)]))
-    job = await off_loop(job.with_metrics(metrics).made)
+    job = await off_loop(job.with_metrics, metrics)
     rounds = await off_loop(job.store.rounds.of, run.id)
     if not rounds:
         rounds = [Round(0, run.draft, accepted=True, reason="the first draft")]
@@ -306,11 +306,7 @@ async def _revised(job: Job, findings: Sequence[str], instruction: str) -> State
             hint="list_findings has those that are left",
         )
     state = cast("State", {**state, **await revise(state, job)})
-    tasks: list[MetricTask] = [
-        {"run": run.id, "draft": state["draft"], "round": state["round"], "metric": evaluator.name}
-        for evaluator in job.judges.evaluators
-    ]
-    await gather_all([metric(task, job) for task in tasks])
+    await gather_all([metric({**state, "metric": evaluator.name}, job) for evaluator in job.judges.evaluators])
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast("State", {**state, **await settle(state, job)})

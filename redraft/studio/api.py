@@ -26,7 +26,8 @@ from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
 from redraft.studio.batches import BATCHES
 from redraft.studio.context import Extension, context_of, read, reading, run_of, streamed, work_of
-from redraft.studio.endpoints import Endpoint, NotFound, openapi, query_of, typed
+from redraft.studio.doors import NotFound
+from redraft.studio.endpoints import Endpoint, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.orders import BatchBody, RunBody
 from redraft.studio.run_views import RunFilter, RunList
@@ -102,7 +103,7 @@ async def chapters(request: Request) -> BaseModel:
 async def status(request: Request) -> contracts.RunStatus:
     """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
-    at_work = work is not None and work.is_at_work(run.id)
+    at_work = work is not None and run.id in work.feeds.at_work
     return await read(request, partial(run_views.status_of, run=run, at_work=at_work))
 
 

@@ -27,7 +27,8 @@ from redraft.store.connection import off_loop, storable
 from redraft.store.store import Store
 from redraft.studio import contracts
 from redraft.studio.context import context_of, read, reading, streamed, work_of
-from redraft.studio.endpoints import Endpoint, NotFound, typed, worded_error
+from redraft.studio.doors import NotFound, worded_error
+from redraft.studio.endpoints import Endpoint, typed
 from redraft.studio.feeds import EVENT_STREAM, Message
 from redraft.studio.orders import BatchBody
 from redraft.studio.run_views import page_at

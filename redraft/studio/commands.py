@@ -1,7 +1,11 @@
-"""`redraft studio`: pages and an HTTP API for people; and `redraft compare-runs`, which needs no server."""
+"""`redraft studio`: pages and an HTTP API; `redraft mcp`: an MCP server; `redraft compare-runs`, which needs none."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +15,7 @@ from redraft.cli import options, parse_options
 from redraft.cli.output_files import Form, form_of, form_options, hand_over
 from redraft.cli.sections import command
 from redraft.cli.settings_file import named_tables
-from redraft.cli.terminal import say
+from redraft.cli.terminal import INTERRUPTED, say
 from redraft.errors import UsageError
 from redraft.fields import ModelSettings
 from redraft.plugins import require
@@ -110,6 +114,76 @@ def _tell(address: str, config: StudioConfig, *, quiet: bool) -> None:
     if config.read_only:
         say("  read-only")
     say("  press Ctrl-C to stop")
+
+
+_MCP_EPILOG = """\b
+Examples:
+  redraft mcp
+  redraft mcp --root ~/books -m openai:gpt-5-mini --max-cost 5
+  claude mcp add redraft -- redraft mcp --root ~/books
+
+Agents start this command and talk to it over stdin and stdout. They can name
+files in --root, apart from hidden ones, and the runs that this server has begun
+or that --runs names. Limits apply to all runs of one server together. Models
+are chosen here, not by the agent.
+"""
+
+
+@command(
+    epilog=_MCP_EPILOG,
+    first="root model base-url judge context-tokens prompts max-cost max-calls concurrency db".split(),  # noqa: SIM905
+)
+@options.typed_option(
+    "--root", section="source", metavar="DIR", default=".", help="Folder with the files that agents may name."
+)
+@options.typed_option(
+    *("--runs", "runs"),
+    section="source",
+    metavar="ID",
+    multiple=True,
+    help="A run of the database that agents may read and resume as well; repeatable.",
+)
+@options.model_options
+@options.panel_options
+@options.settings("validator")
+@options.limit_options
+@options.max_source
+@options.prices
+@options.db
+def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> None:
+    """Serve redraft to agents over the Model Context Protocol: they start runs, poll them, and read results, passages
+    and citations."""
+    require("redraft mcp", "mcp", "mcp")
+    folder = Path(root).expanduser().resolve()
+    if not folder.is_dir():
+        raise UsageError(f"--root: there is no folder {root}", hint="check the path")
+    from redraft.cli.runner import run_until_stopped
+    from redraft.llm.budget import Budget
+    from redraft.runs.session import Session
+    from redraft.studio.mcp import McpTools, serve
+
+    limits = parse_options.limits(values)
+    session = Session(
+        db,
+        settings=parse_options.settings(values),
+        judging=parse_options.judging_without_draft(values),
+        limits=limits,
+        prices=parse_options.prices(values),
+        budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
+    )
+
+    async def served() -> None:
+        try:
+            # The protocol needs the bare stream; what else is printed goes to stderr.
+            with redirect_stdout(sys.__stdout__):
+                async with session:
+                    await serve(McpTools(session, folder, runs))
+        except asyncio.CancelledError:
+            say("redraft: stopped; finished work is kept")
+            # The thread that reads standard input would keep the process alive.
+            os._exit(INTERRUPTED)
+
+    asyncio.run(run_until_stopped(served()))
 
 
 _COMPARE_EPILOG = """\b

@@ -34,14 +34,12 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
 from redraft.studio.endpoints import Endpoint, query_of
-from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Message
+from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Feeds, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows, stamps_of
 from redraft.text.words import dollars
 
 _log = logging.getLogger("redraft")
-# Feeds of finished runs are kept for pages that are opened a little later.
-_MAX_FEEDS = 200
 
 
 class WorkManager:
@@ -49,30 +47,24 @@ class WorkManager:
 
     def __init__(self, session: Session) -> None:
         self.session, self.runner = session, runner_of(session)
-        self.feeds: dict[str, Feed] = {}
-        """The events of the runs that this studio started or resumed."""
+        self.feeds = Feeds()
         self.batches: dict[str, asyncio.Task[object]] = {}
         """The tasks of the batches that this studio has run."""
-
-    def is_at_work(self, run: str) -> bool:
-        """Return whether this studio is running it."""
-        feed = self.feeds.get(run)
-        return feed is not None and not feed.over
 
     async def start(self, document: Document, order: Order, max_cost: float | None = None) -> str:
         """Start a run, and return its id once it is stored. Earlier errors are raised."""
         limits = limits_of(self.runner.limits or Limits(), max_cost)
-        return await self._begun(Feed(streaming(partial(self.runner.begin_order, document, order, limits))))
+        return await self.feeds.begin(Feed(streaming(partial(self.runner.begin_order, document, order, limits))))
 
     async def resume(self, run: str, max_cost: float | None = None) -> str:
         """Resume a run that has stopped, optionally with another limit of cost."""
-        return await self._begun(await self._resumed(run, max_cost=max_cost), run)
+        return await self.feeds.begin(await self._resumed(run, max_cost=max_cost), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
         """Answer a run that waits for a review, and resume it. Return what is wrong with the answer, or an empty
         string."""
         feed = await self._resumed(run, answer)
-        await self._begun(feed, run)
+        await self.feeds.begin(feed, run)
         # After an invalid answer the same question comes next; after a valid one, any other event.
         message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
         question = message["question"] if message and message["kind"] == "waiting" else None
@@ -96,33 +88,16 @@ class WorkManager:
                 hint="give no more than that",
             )
 
-    async def _begun(self, feed: Feed, run: str = "") -> str:
-        """Wait until a run has started, and return its id; `run` is the id of a resumed run, which may have nothing
-        left to do."""
-        message = await feed.first("started", "done", "error", "stopped")
-        if feed.error is not None and (message is None or message["kind"] == "error"):
-            raise feed.error
-        run = str(message["run"]) if message is not None and "run" in message else run
-        if not run:
-            raise RedraftError("the run did not start")
-        self.feeds.pop(run, None)
-        self.feeds[run] = feed
-        at_rest = [key for key, feed in self.feeds.items() if feed.over]
-        for key in at_rest[: max(0, len(at_rest) - _MAX_FEEDS)]:
-            del self.feeds[key]
-        return run
-
     async def stop(self, run: str) -> None:
         """Stop a run of this studio. Finished calls are kept, and it can be resumed."""
-        feed = self.feeds.get(run)
-        if feed is None or feed.over:
+        if run not in self.feeds.at_work:
             status = (await off_loop(self.session.store.runs.get, run)).status
             if status != "running":
                 raise RunError(f"run {run} is not running: it is {status}", fix=("see ", RunCommand("show", run)))
             raise RunError(
                 f"this studio is not running {run}", hint="stop it with Ctrl-C in the terminal where it was started"
             )
-        await feed.stop()
+        await self.feeds[run].stop()
 
     async def start_batch(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
@@ -161,7 +136,7 @@ class WorkManager:
         for task in self.batches.values():
             task.cancel()
         await asyncio.gather(*self.batches.values(), return_exceptions=True)
-        await asyncio.gather(*(feed.stop() for feed in self.feeds.values()))
+        await self.feeds.aclose()
 
 
 P = ParamSpec("P")

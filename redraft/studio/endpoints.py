@@ -1,16 +1,12 @@
-"""The HTTP API as a table of endpoints; and errors, their next steps and models as the pages and the API name them."""
+"""The HTTP API as a table of endpoints, with its errors and models as the pages and the API name them."""
 
 from __future__ import annotations
 
 import logging
 import re
-import tomllib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from jinja2 import Template
@@ -23,88 +19,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from redraft.domain import adapter_of
-from redraft.errors import Door, RedraftError, UsageError, error_for
-from redraft.fields import first_error, option_of, validated
+from redraft.errors import RedraftError
+from redraft.fields import first_error, validated
 from redraft.report.pages.formatting import allowed, environment, static
-from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.studio.comparison_views import PACKAGE
-from redraft.text.sanitizer import scrubbed
+from redraft.studio.doors import PAGE, ApiDoor, PageDoor, by_program
 
 V = TypeVar("V", bound=BaseModel)
-_WORDS = tomllib.loads((files("redraft.studio") / "doors.toml").read_text("utf-8"))
-
-
-class PageDoor(Door):
-    """The next step as the pages name it: by the labels of fields and the titles of pages."""
-
-    def setting(self, name: str, value: object) -> str:
-        label = f"“{labels().get(name) or name.replace('_', ' ')}”"
-        return label if value is None else f"{label} {value}"
-
-    def limit(self, name: str, value: float | None) -> str:  # noqa: ARG002  (the page asks for the limit)
-        return "a higher limit"
-
-    def command(self, command: str, run: str, more: Sequence[str]) -> str:
-        return _WORDS["pages"].get(command) or super().command(command, run, more)
-
-    def message(self, error: RedraftError) -> str:
-        """Return the message of an error, with the label of the field that is wrong."""
-        if not isinstance(error, UsageError) or not (label := labels().get(error.field.partition(".")[0])):
-            return str(error)
-        inside = error.field.partition(".")[2]
-        entry = f"number {int(inside) + 1}" if inside.isdecimal() else inside
-        return f"{label}{f' ({entry})' if entry else ''}: {error.problem}"
-
-
-class ApiDoor(Door):
-    """The next step in fields and calls of the API. `address` is that of the run or batch, such as `/api/runs/3fa2`."""
-
-    def __init__(self, address: str = "") -> None:
-        self._address = address
-
-    def setting(self, name: str, value: object) -> str:
-        return f"`{name}`" if value is None else f"`{name}` {value}"
-
-    def limit(self, name: str, value: float | None) -> str:
-        return f"a higher `{name}`" if value is None else f"`{name}` {value:g}"
-
-    def command(self, command: str, run: str, more: Sequence[str]) -> str:
-        if command in ("resume", "batch resume"):
-            return f"POST {f'/api/runs/{run}' if run else self._address}/resume"
-        call: str = _WORDS["calls"].get(command, "")
-        return call.format(run).rstrip("/") or super().command(command, run, more)
-
-
-PAGE = PageDoor()
-
-
-@cache
-def labels() -> Mapping[str, str]:
-    """Return the labels of the fields of settings, by their names."""
-    by_name: dict[str, str] = dict(_WORDS["labels"])
-    for model in (DraftConfig, JudgeConfig, RefineConfig, Limits):
-        for name in model.model_fields:
-            if option := option_of(model, name):
-                label = option.label or name.replace("_", " ")
-                by_name[name] = f"{label[:1].upper()}{label[1:]}"
-    return by_name
-
-
-by_program: ContextVar[bool] = ContextVar("by_program", default=False)
-"""Whether a program asks, and not a page of the studio or a browser for one."""
-
-
-def worded_error(error: Mapping[str, Any] | None, address: str) -> dict[str, str] | None:
-    """Return a stored error as the pages show it, or as the API tells programs of what has this `address`. What a bug
-    raised is for developers, who find it with `redraft show`."""
-    if error is None:
-        return None
-    if error.get("code") == "bug":
-        hint = "see `redraft show`, and please report it"
-        return {"code": "bug", "message": "something unexpected happened", "hint": hint}
-    worded = error_for(ApiDoor(address) if by_program.get() else PAGE, {"code": "", **error})
-    return {name: scrubbed(text) for name, text in worded.items()}
 
 
 def with_names(value: Any, names: Mapping[str, str]) -> Any:
@@ -147,12 +69,6 @@ class Problem(BaseModel):
 
 ProblemReply = create_model("ProblemReply", error=Problem)
 """The body of every error."""
-
-
-class NotFound(RedraftError):
-    """Nothing has that name."""
-
-    code = "no_thing"
 
 
 def problem_of(error: Exception, door: PageDoor | ApiDoor = PAGE) -> tuple[int, Problem]:

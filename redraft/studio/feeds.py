@@ -14,7 +14,7 @@ from redraft.errors import RedraftError
 from redraft.events import Event, RunDone, RunStarted, event_json
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.endpoints import PAGE
+from redraft.studio.doors import PAGE
 
 _log = logging.getLogger("redraft")
 Message = dict[str, Any]
@@ -24,6 +24,8 @@ EVENT_STREAM = "text/event-stream"
 _OF_CALLS = frozenset({"asking", "call", "failed_call"})
 # Watchers that fall behind get only the latest events of calls; all calls are counted.
 _RECENT = 500
+# Feeds of finished runs are kept for pages that are opened a little later.
+_MAX_FEEDS = 200
 _PAUSE = 1.0
 
 
@@ -42,7 +44,7 @@ class Feed:
     def __init__(self, events: AsyncIterator[Event]) -> None:
         self.over = False
         self.error: RedraftError | None = None
-        self._progress = ProgressTotals()
+        self.progress = ProgressTotals()
         self._ended = False
         self._messages: list[Message | None] = []
         self._of_calls: deque[int] = deque()
@@ -53,7 +55,7 @@ class Feed:
     async def _follow(self, events: AsyncIterator[Event]) -> None:
         try:
             async for event in events:
-                self._progress.take(event)
+                self.progress.take(event)
                 self._show(event_json(event))
             if not self._ended:
                 # It has used up its budget after making a draft.
@@ -93,7 +95,7 @@ class Feed:
             # The progress comes after them, and an end last.
             for message in (message for message in news if message["kind"] not in ENDS):
                 yield message
-            yield progress_message(self._progress)
+            yield progress_message(self.progress)
             for message in (message for message in news if message["kind"] in ENDS):
                 yield message
             if self.over and at == len(self._messages):
@@ -115,11 +117,44 @@ class Feed:
             await asyncio.wait([self._task])
         return self.over
 
+    async def wait(self, seconds: float) -> None:
+        """Wait until the feed is over, but no longer than this."""
+        await asyncio.wait([self._task], timeout=seconds)
+
     async def stop(self) -> None:
         """Stop the run, and wait until that is stored."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+class Feeds(dict[str, Feed]):
+    """The feeds of the runs that a server has started or resumed, by run."""
+
+    @property
+    def at_work(self) -> list[str]:
+        """The runs that the server is working on."""
+        return [run for run, feed in self.items() if not feed.over]
+
+    async def begin(self, feed: Feed, run: str = "") -> str:
+        """Wait until a run has started, and return its id; `run` is the id of a resumed run, which may have nothing
+        left to do."""
+        message = await feed.first("started", "done", "error", "stopped")
+        if feed.error is not None and (message is None or message["kind"] == "error"):
+            raise feed.error
+        run = str(message["run"]) if message is not None and "run" in message else run
+        if not run:
+            raise RedraftError("the run did not start")
+        self.pop(run, None)
+        self[run] = feed
+        at_rest = [key for key, feed in self.items() if feed.over]
+        for key in at_rest[: max(0, len(at_rest) - _MAX_FEEDS)]:
+            del self[key]
+        return run
+
+    async def aclose(self) -> None:
+        """Stop all work. It is stored as interrupted, and can be resumed."""
+        await asyncio.gather(*(feed.stop() for feed in self.values()))
 
 
 async def other_process_events(store: Store, key: str, pause: float = _PAUSE) -> AsyncIterator[Message]:

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from redraft.errors import RedraftError
 from redraft.sources import readable_size
 from redraft.studio.context import StudioConfig
-from redraft.studio.endpoints import Problem, by_program, is_for_programs, refusal
+from redraft.studio.doors import by_program
+from redraft.studio.endpoints import Problem, is_for_programs, refusal
 
 MAX_BYTES = 20_000_000
 """The maximum size of an upload with its form, in bytes."""

@@ -41,7 +41,7 @@ from redraft.settings import (
     RubricSettings,
 )
 from redraft.store.store import Store
-from redraft.studio.endpoints import NotFound
+from redraft.studio.doors import NotFound
 from redraft.text.words import dollars
 
 SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)

@@ -30,7 +30,8 @@ from redraft.studio.comparison import read_comparison
 from redraft.studio.comparison_views import comparison_view
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import ItemFilter
-from redraft.studio.endpoints import PAGE, problem_of, query_of, template, with_names
+from redraft.studio.doors import PAGE
+from redraft.studio.endpoints import problem_of, query_of, template, with_names
 from redraft.studio.run_views import RunFilter, page_at
 from redraft.studio.start import sample_book
 from redraft.text.places import part_read

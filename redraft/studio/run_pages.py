@@ -161,7 +161,7 @@ _MAX_OFFERED = 50
 async def run(request: Request) -> Response:
     """Show a run: its progress while it is running, its dossier afterwards."""
     stored_run, context = await run_of(request), context_of(request)
-    at_work = context.work is not None and context.work.is_at_work(stored_run.id)
+    at_work = context.work is not None and stored_run.id in context.work.feeds.at_work
     status = await off_loop(run_views.status_of, context.reading, stored_run, at_work=at_work)
     if status.status == "running":
         return page(request, "live", "runs", run=status)

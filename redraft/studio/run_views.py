@@ -23,7 +23,7 @@ from redraft.store.runs import DAMAGE, HumanOpinion, Run
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence
-from redraft.studio.endpoints import NotFound, worded_error
+from redraft.studio.doors import NotFound, worded_error
 
 RUNNING = "running"
 _SCORE = "score."

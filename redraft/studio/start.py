@@ -39,7 +39,8 @@ from redraft.store.store import Store
 from redraft.studio import orders
 from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, reading, run_of, work_of
 from redraft.studio.contracts import DocumentLine, ResumeBody, RunChoices, StartedRun
-from redraft.studio.endpoints import Endpoint, NotFound
+from redraft.studio.doors import NotFound
+from redraft.studio.endpoints import Endpoint
 from redraft.studio.guard import MAX_BYTES
 from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line
@@ -458,7 +459,7 @@ def judging_given(store: Store, key: str) -> dict[str, Any]:
 async def delete(request: Request) -> dict[str, object]:
     """Delete a run, its drafts, and the replies that no other run uses."""
     work, run = work_of(request), await run_of(request)
-    if work.is_at_work(run.id):
+    if run.id in work.feeds.at_work:
         raise RunError(f"run {run.id} is running", hint="stop it first")
     return asdict(await off_loop(work.session.store.forget, [run.id]))
 

@@ -16,7 +16,6 @@ from redraft.agents.evidence import (
     EvidenceQuery,
     EvidenceReader,
     EvidenceSearch,
-    ReadingPlan,
     Scope,
 )
 from redraft.agents.judge import Attempt, Entries, ItemResults
@@ -128,11 +127,9 @@ class Judged:
         return await self.search(items).verdicts(range(len(items)) if new is None else new)
 
     def search(self, items: list[EvidenceQuery]) -> EvidenceSearch[ScriptedReply]:
-        looks = ReadingPlan(self.reader, items, 100, 8, 16)
         return EvidenceSearch(
-            looks,
-            self.ask,
-            lambda verdict: verdict.word in (NOTHING, UNSURE),
+            *(self.reader, items, 100, 8, 16, self.ask),
+            silent=lambda verdict: verdict.word in (NOTHING, UNSURE),
             unsure=lambda verdict: verdict.word == UNSURE,
         )
 
@@ -173,7 +170,7 @@ async def test_few_new_items_are_looked_up_first(*, settled: bool) -> None:
 async def test_second_look_reads_the_whole_document() -> None:
     judge = Judged(lambda *_: "found", reader(64_000))
     items = [replace(ITEMS[0], glanced=True), ITEMS[1]]
-    await judge.search(items).closer([0, 1])
+    await judge.search(items).second_look([0, 1])
 
     entire, closer = judge.readings
     assert (list(entire.numbers), list(entire.spans)) == ([0], [Span(0, len(TEXT))])

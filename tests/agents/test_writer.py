@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from redraft.agents.decider import _point
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import Reviser, RevisionRequest, point_to_fix, read_reply
-from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
+from redraft.agents.structured_writer import MAX_TRIES, StructuredWriter
 from redraft.agents.writer import Writer, is_no_answer
-from redraft.domain import Document, Evidence, Finding, Span, Usage
+from redraft.domain import Completion, Document, Evidence, Finding, Span, Usage
 from redraft.errors import EmptyReply
 from redraft.llm.base import FunctionModel, Line, Reply, Request, ScriptedModel
 from redraft.prompts.contract import InputT, ValueT
-from redraft.prompts.revision import EditInput, MustKnow
+from redraft.prompts.revision import EditInput, MustKnow, ReviseInput
 from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkInput
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import ends_sentence
@@ -321,8 +321,8 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
     reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), reader)
-    order = RevisionRequest(summary, findings, 200, 1)
-    return (await reviser.revise(order, reviser.brief(order)[0], "revision 1"))[0]
+    order = RevisionRequest(ReviseInput(summary=summary, points=[], words=200), findings, 1)
+    return (await reviser.revise(reviser.brief(order), "revision 1"))[0]
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
@@ -386,16 +386,16 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
         words=100,
         must_know=[MustKnow(weight=n, question="Q?", answer="A", quote=f"ship {n}") for n in (3, 2, 1)],
         may_go=["It rained."],
+        outline="Ships.",
     )
     levels = ("word " * 900, "word " * 900), ("Storms.", "Ships."), ("All.",)
-    request = RevisionRequest("It rained.", (), 100, 1, notes, missing=(missing,), levels=levels, outline="Ships.")
-    return Reviser(writer, reader), request
+    return Reviser(writer, reader), RevisionRequest(notes, (), 1, missing=(missing,), levels=levels)
 
 
 @pytest.mark.parametrize("room", [None, 30_000])
 async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
     reviser, request = editing(room)
-    inputs, _ = reviser.brief(request)
+    inputs = reviser.brief(request).inputs
 
     assert isinstance(inputs, EditInput)
     assert (inputs.document, inputs.outline) == (reviser.reader.document.text, "Ships.")
@@ -404,7 +404,8 @@ async def test_an_editor_sees_a_document_that_fits(room: int | None) -> None:
 
 async def test_an_editor_sees_parts_outline_and_passages() -> None:
     reviser, request = editing(3000)
-    inputs, places = reviser.brief(request)
+    request = reviser.brief(request)
+    inputs, places = request.inputs, request.places
 
     assert isinstance(inputs, EditInput)
     assert (inputs.document, inputs.outline) == (None, "Ships.")
@@ -416,7 +417,7 @@ async def test_an_editor_sees_parts_outline_and_passages() -> None:
 
 async def test_without_room_the_least_weighty_goes() -> None:
     reviser, request = editing(800)
-    inputs, _ = reviser.brief(request)
+    inputs = reviser.brief(request).inputs
 
     assert isinstance(inputs, EditInput)
     assert not inputs.may_go

@@ -188,8 +188,8 @@ def test_help_alone_is_the_whole_overview(narrow: LocalCommand) -> None:
     overview = narrow.run("help", code=0)
     assert overview.out == narrow.run("--help").out
     titles = [line for line in overview.out.splitlines() if line.removesuffix(":") in GROUPS]
-    # Without the lab there is no research.
-    expected = [f"{group}:" for group in GROUPS if group != "Research" or find_spec("redraft.lab")]
+    guests = {"Research": "lab", "Serve": "studio"}
+    expected = [f"{group}:" for group in GROUPS if find_spec(f"redraft.{guests.get(group, 'cli')}")]
     assert titles == expected, "every command stands in its group"
     assert "...\n" not in narrow.run("help", "pack").out.partition("Commands:")[2]
     assert max(map(len, overview.out.splitlines())) <= 80

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, ReadingPlan
+from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span, Usage
 from redraft.errors import RefusedReply, RejectedRequest
 from redraft.evaluators.base import distinct_errors, without_conflicts, without_overruled
@@ -158,9 +158,8 @@ def test_reading_goes_with_the_metric_version() -> None:
     reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
     items = [source.text[sentence.start : sentence.end] for sentence in sentences(source.text)][::25]
     questions = [f"Who was it of whom this is said: {sentence.split(',')[0]}?" for sentence in items]
-    looks = ReadingPlan(
-        reader, [EvidenceQuery(sentence) for sentence in (*items, *questions)], each=100, near=8, far=16
-    )
+    queries = [EvidenceQuery(sentence) for sentence in (*items, *questions)]
+    looks = EvidenceSearch(reader, queries, each=100, near=8, far=16, ask=NotImplemented, silent=NotImplemented)
     numbers = range(len(looks.items))
     wider = looks.nearest(numbers, FAR, wide=True)
     read = [looks.nearest(numbers), wider, looks.closer(numbers), *looks.parts(numbers)]

@@ -16,7 +16,7 @@ import pytest
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.command import Completed
-from tests.leaks.found import HARMFUL, MAY, SETTINGS, Command, taken, toml, typical, wrongly_set
+from tests.leaks.found import COMMANDS, HARMFUL, MAY, SETTINGS, Command, taken, toml, typical, wrongly_set
 
 KEY = "sk-the-users-own-0123456789"
 RUN = ("summarize", "book.md", "-w", "60")
@@ -229,7 +229,7 @@ def test_found_files_name_known_models_only(nowhere: Path) -> None:
 
 def test_found_files_define_no_model(nowhere: Path) -> None:
     del nowhere
-    for path in (("summarize",), ("runs",), ("mcp",)):
+    for path in COMMANDS.keys() & {("summarize",), ("runs",), ("mcp",)}:
         assert is_refused(path, '[models.m]\nmodel = "openai:m"\n')
 
 

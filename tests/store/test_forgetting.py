@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
 from redraft.store.store import Store
 from tests.judges import Harness, LazyReviser, summary_of
@@ -21,6 +20,7 @@ from tests.store.support import (
     fill,
     intact,
     pack,
+    piece,
     plain,
     run,
     started,
@@ -172,7 +172,7 @@ def test_files_shrink(store: Store, place: Path) -> None:
         store.runs.add(run(name, PRINTABLE))
         for n in range(200):
             text = f"{name} {n} " * (500 if name == "large" else 1)
-            store.runs.add_piece(name, Piece(0, n, n, n, text, 1, 1, 1))
+            store.runs.add_piece(name, piece(n, text))
     foreseen = store.forget(["large"], dry_run=True).bytes
     with plain(place) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

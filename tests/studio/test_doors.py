@@ -31,7 +31,8 @@ from redraft.errors import (
     stored_advice,
 )
 from redraft.runs.tools import TOOL
-from redraft.studio.endpoints import PAGE, ApiDoor, PageDoor, template, worded_error
+from redraft.studio.doors import PAGE, ApiDoor, PageDoor, worded_error
+from redraft.studio.endpoints import template
 from redraft.text.words import score
 from tests.cli.local_command import LocalCommand
 from tests.leaks.test_own_places import Scene, scene
@@ -113,7 +114,7 @@ def by_api(folder: Path, values: Mapping[str, Any]) -> None:
 
 
 def by_tool(folder: Path, values: Mapping[str, Any]) -> None:
-    from redraft.integrations.mcp_server import McpTools, answer
+    from redraft.studio.mcp import McpTools, answer
 
     async def call() -> None:
         async with Session(folder / "redraft.db") as session:
@@ -121,7 +122,7 @@ def by_tool(folder: Path, values: Mapping[str, Any]) -> None:
             started = await answer(tools, "start_summary", {"source": "book.md", "goals": USUAL_GOALS, **values})
             while (await answer(tools, "status", {"run": started["run"], "wait": 5}))["next"].startswith("call status"):
                 pass
-            await tools.aclose()
+            await tools.feeds.aclose()
 
     try:
         asyncio.run(call())

@@ -26,7 +26,8 @@ from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import Extension, MenuLink, context_of, read, run_of
-from redraft.studio.endpoints import Endpoint, NotFound, with_names
+from redraft.studio.doors import NotFound
+from redraft.studio.endpoints import Endpoint, with_names
 from redraft.studio.orders import names_of
 from redraft.studio.pages import acted, page, paged
 from redraft.studio.run_pages import form_page

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from redraft.errors import RunCommand
 from redraft.report.tables import Cell, Table
 from redraft.sources import MAX_BYTES, read_file
-from redraft.studio.endpoints import NotFound
+from redraft.studio.doors import NotFound
 
 ITEMS = "items.jsonl"
 _MAX_ITEMS = 500

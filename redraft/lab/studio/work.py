@@ -49,7 +49,8 @@ from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of
-from redraft.studio.endpoints import Endpoint, NotFound, typed, with_names, worded_error
+from redraft.studio.doors import NotFound, worded_error
+from redraft.studio.endpoints import Endpoint, typed, with_names
 from redraft.studio.orders import ExpiringItems, limits_of
 from redraft.studio.start import SentRequest, sent_with
 

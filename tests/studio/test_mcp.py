@@ -18,9 +18,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 import redraft
-from redraft.integrations.mcp_server import McpTools, server
 from redraft.llm.base import FunctionModel, Reply, Request
 from redraft.llm.budget import Budget
+from redraft.studio.mcp import McpTools, server
 from tests.judges import PerfectModel, function_model, island, summary_of
 from tests.support import SAMPLE, obedient
 
@@ -53,7 +53,7 @@ async def connected(folder: Path, **options: Any) -> AsyncIterator[Client]:
             try:
                 yield client
             finally:
-                await desk.aclose()
+                await desk.feeds.aclose()
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:

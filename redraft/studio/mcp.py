@@ -9,8 +9,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -25,7 +24,6 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError, error_for
-from redraft.events import Event, RunStarted, StageStarted
 from redraft.fields import field_like, validated
 from redraft.readers.documents import load
 from redraft.report.history.citations import cited
@@ -35,6 +33,7 @@ from redraft.runs.session import Session
 from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, ToolSpec, check_of_runs, find_passages, tool_specs
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
+from redraft.studio.feeds import Feed, Feeds
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -77,10 +76,8 @@ class McpTools:
     session: Session
     root: Path
     runs: Sequence[str] = ()
+    feeds: Feeds = field(default_factory=Feeds)
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    """What this server is working on, by run."""
-    _stages: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.check_run = check_of_runs(self.session, self.runs)
@@ -128,30 +125,30 @@ class McpTools:
 
     async def resume(self, run: Run) -> dict[str, Any]:
         """Resume a run that stopped, failed or was interrupted; finished work is kept."""
-        if run in self._tasks:
+        if run in self.feeds.at_work:
             raise RunError(f"run {run} is running", hint="call status")
         async with self._starting:
-            return await self._begun(self.session.stream_resume(run), run)
+            return await self._begun(partial(self.session.resume, run), run)
 
     async def stop(self, run: Run) -> dict[str, Any]:
         """Stop a run of this server. Finished work is kept, and it can be resumed."""
-        if (task := self._tasks.get(run)) is None:
+        if run not in self.feeds.at_work:
             raise RunError(f"run {run} is not running in this server", hint="call status")
-        task.cancel()
-        await asyncio.wait([task])
+        await self.feeds[run].stop()
         return await self.status(run)
 
     async def status(self, run: Run, wait: Wait = 0) -> dict[str, Any]:
         """Tell how far a run is, what it has cost, and what to call next."""
-        if task := self._tasks.get(run):
-            await asyncio.wait([task], timeout=wait)
+        feed = self.feeds.get(run)
+        if feed is not None:
+            await feed.wait(wait)
         result = await self.session.result(run)
-        at_work = run in self._tasks
+        at_work = feed is not None and not feed.over
         return {
             "run": result.run.id,
             "kind": result.run.kind,
             "status": "running" if at_work else result.status,
-            "stage": self._stages.get(run, "") if at_work else "",
+            "stage": feed.progress.stage if feed is not None and at_work else "",
             "calls": result.usage.calls,
             "cost_usd": result.usage.cost_usd,
             "rounds": max((round_record.number for round_record in result.rounds), default=0),
@@ -193,53 +190,19 @@ class McpTools:
             "basis": citations.basis,
         }
 
-    async def aclose(self) -> None:
-        """Stop all work. It is recorded as interrupted, and can be resumed."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     async def _start(self, work: Callable[..., Any], source: str, *summary: str, **options: object) -> dict[str, Any]:
         """Start a run by a verb of the session, with the options that are set; return its status."""
         options = {name: value for name, value in options.items() if value not in (None, [], {})}
         async with self._starting:
             document = await off_loop(self._document, source)
-            return await self._begun(streaming(partial(work, document, *summary, **options)))
+            return await self._begun(partial(work, document, *summary, **options))
 
-    async def _begun(self, events: AsyncGenerator[Event, None], run: str = "") -> dict[str, Any]:
+    async def _begun(self, work: Callable[..., Any], run: str = "") -> dict[str, Any]:
         """Work on a run in the background; return its status once it is stored."""
-        if len(self._tasks) >= _AT_WORK:
-            await events.aclose()
+        if len(at_work := self.feeds.at_work) >= _AT_WORK:
             hint = "wait for one, or stop one"
-            raise RunError(f"{_AT_WORK} runs are in progress: {', '.join(self._tasks)}", hint=hint)
-        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._follow(events, started))
-        first: list[asyncio.Future[Any]] = [started, task]
-        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-        if started.done():
-            run = started.result()
-        elif (error := task.exception()) is not None:
-            raise error
-        self._tasks[run] = task
-        task.add_done_callback(lambda _: self._tasks.pop(run, None))
-        self._stages.pop(run, None)
-        return await self.status(run)
-
-    async def _follow(self, events: AsyncGenerator[Event, None], started: asyncio.Future[str]) -> None:
-        async with aclosing(events):
-            try:
-                async for event in events:
-                    if isinstance(event, RunStarted) and not started.done():
-                        started.set_result(event.run)
-                    elif isinstance(event, StageStarted) and started.done() and started.result() in self._tasks:
-                        self._stages[started.result()] = event.name
-            except Exception as error:
-                # The error of a run that has started is stored with it.
-                if not started.done():
-                    raise
-                if not isinstance(error, RedraftError):
-                    _log.exception("a run failed")
+            raise RunError(f"{_AT_WORK} runs are in progress: {', '.join(at_work)}", hint=hint)
+        return await self.status(await self.feeds.begin(Feed(streaming(work)), run))
 
     def _document(self, source: str) -> Document:
         if _RUN.fullmatch(source) and not (self.root / source).exists():
@@ -333,5 +296,5 @@ async def serve(desk: McpTools) -> None:
         # On cancellation it is left alone: nothing can wake the thread that reads standard input.
         await asyncio.wait([serving])
     finally:
-        await desk.aclose()
+        await desk.feeds.aclose()
     serving.result()
