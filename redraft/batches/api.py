@@ -13,8 +13,8 @@ from typing import Any
 from typing_extensions import Unpack
 
 from redraft.batches.engine import engine_named
-from redraft.batches.queue import Batch, Batches, BatchItemRow
-from redraft.batches.request import BatchRequest, needed_workers, open_again, open_batch
+from redraft.batches.queue import Batch, BatchItemRow
+from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.tables import (
     BatchResult,
@@ -131,9 +131,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
         with tracing(runner.traced):
             working = asyncio.create_task(worker.work())
     else:
-        counts = await off_loop(Batches(store).counts, name)
-        useful = needed_workers(workers, workers, limits, counts.left)
-        terms = await off_loop(terms_of, store, name, useful, traced=runner.traced)
+        terms = await off_loop(terms_of, store, name, workers, traced=runner.traced)
 
         def note(message: str) -> None:
             loop.call_soon_threadsafe(runner.observe, Notice(message))

@@ -233,11 +233,14 @@ class WorkerTerms:
 def terms_of(
     store: Store, batch: str, workers: int, *, traced: bool, prices: str | None = None, spans: bool = False
 ) -> WorkerTerms:
-    """Return the arguments of a batch's workers, apart from their names and numbers."""
-    request, max_source = BatchRequest.from_json(Batches(store).get(batch).asked), sources.size_limit.get()
+    """Return the terms of so many workers of a batch, apart from their names and numbers, or of fewer: one without a
+    document, or without a share of the concurrent requests, has nothing to do."""
+    stored, max_source = Batches(store).get(batch), sources.size_limit.get()
+    request, limits = BatchRequest.from_json(stored.asked), Limits.model_validate(stored.limits)
     models = request.judging.models.values() if request.judging else ()
     keys = sorted({model.key_env for model in (request.settings, *models) if model.key_env})
-    return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
+    of = max(1, min(workers, limits.concurrency, Batches(store).counts(batch).left))
+    return WorkerTerms(store.address, batch, "", 0, of, prices, max_source, traced, keys=keys, spans=spans)
 
 
 Tell = Callable[[str], object]

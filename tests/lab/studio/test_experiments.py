@@ -53,10 +53,7 @@ def started(client: httpx.Client, **fields: Any) -> str:
 
 
 def progress(client: httpx.Client, name: str) -> ExperimentProgress:
-    shown: ExperimentProgress = adapter_of(ExperimentProgress).validate_python(
-        client.get(f"/api/experiments/{name}/progress").json()
-    )
-    return shown
+    return adapter_of(ExperimentProgress).validate_python(client.get(f"/api/experiments/{name}/progress").json())
 
 
 def ended(client: httpx.Client, name: str) -> ExperimentProgress:
