@@ -64,26 +64,22 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> int:
     """Put into the database what are files of this machine, side by side; return how many there are. One that cannot be
     read has failed."""
 
-    def read(item: BatchItemRow) -> Document | dict[str, str]:
+    def read(item: BatchItemRow) -> tuple[BatchItemRow, Document | None]:
+        row = BatchItemRow(item.source, item.file, priority=item.priority)
         try:
-            return text_of(store, item, reading)
+            document = text_of(store, item, reading)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-            return describe_error(error)
+            return replace(row, error=describe_error(error)), None
+        return replace(row, document=document.id), document
 
     files, total = (row for row in Batches(store).items(batch) if row.state == "waiting" and row.document is None), 0
     with ThreadPoolExecutor() as readers:
         while items := list(islice(files, _AT_ONCE)):
-            documents, total = list(readers.map(read, items)), total + len(items)
+            texts, total = list(readers.map(read, items)), total + len(items)
             with store.transaction():
-                rows = []
-                for item, document in zip(items, documents, strict=True):
-                    row = BatchItemRow(item.source, item.file, priority=item.priority)
-                    if isinstance(document, dict):
-                        rows.append(replace(row, error=document))
-                    else:
-                        store.documents.add(document)
-                        rows.append(replace(row, document=document.id))
-                Batches(store).add(batch, rows)
+                for document in (document for _, document in texts if document):
+                    store.documents.add(document)
+                Batches(store).add(batch, [row for row, _ in texts])
     return total
 
 
