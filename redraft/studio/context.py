@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cache, partial, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -139,7 +139,6 @@ class WorkManager:
         await self.feeds.aclose()
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 

@@ -110,7 +110,7 @@ class RunRows:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, tuple[tuple[str, str], RunSummary]] = {}
-        self._damaged: dict[str, str] = Field(default={})
+        self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def listed(self, run_filter: RunFilter) -> RunList:
