@@ -26,7 +26,7 @@ from redraft.agents.evidence import NEAR, EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import answers_from_document
 from redraft.agents.judge import Judge, reply_rooms
 from redraft.domain import Document, content_id
-from redraft.evaluators.faithfulness import verify_sentences
+from redraft.evaluators.factual import verify_sentences
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts import factual, qa
 from redraft.prompts.book import PromptBook

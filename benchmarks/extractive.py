@@ -23,7 +23,7 @@ from redraft.domain import Document, content_id
 from redraft.prompts.summarization import ChunkInput, MergeInput, WholeInput
 from redraft.text.chunks import chunk
 from redraft.text.sentences import sentences
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
 KINDS = ("rouge1", "rouge2", "rougeL")
@@ -50,7 +50,7 @@ def whole(text: str, words: int) -> str:
 
 def hierarchical(text: str, words: int) -> str:
     document = Document(content_id(text), "", text)
-    chunks = chunk(document, EstimatingTokenizer(), CHUNK_TOKENS)
+    chunks = chunk(document, Tokenizer(), CHUNK_TOKENS)
     excerpts = [text[piece.span.start : piece.span.end] for piece in chunks]
     summaries = [summarize(ChunkInput(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
     return summarize(MergeInput(summaries=summaries, words=words))

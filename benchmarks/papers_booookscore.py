@@ -16,7 +16,7 @@ from redraft.lab.experiments.experiment import Outcome
 from redraft.presets import preset
 from redraft.prompts.book import PromptBook
 from redraft.report.tables import Cell
-from redraft.text.tokens import ESTIMATE, EstimatingTokenizer
+from redraft.text.tokens import ESTIMATE, Tokenizer
 
 PAPER = "BooookScore"
 FOLDER = DATA / "booookscore"
@@ -123,5 +123,5 @@ def level_limits(chunks: int) -> list[int]:
     size = len(text) // chunks
     cut = [Chunk(n, Span(n * size, (n + 1) * size), settings.chunk_tokens) for n in range(chunks)]
     document = Document("paper", "Paper", text)
-    plan = Planner(document, cut, settings, EstimatingTokenizer(), PromptBook()).hierarchical()
+    plan = Planner(document, cut, settings, Tokenizer(), PromptBook()).hierarchical()
     return [settings.token_cap(level.words) for level in plan.levels]

@@ -13,7 +13,7 @@ from itertools import accumulate
 from benchmarks.common import prose, stories, use_vocabulary
 from benchmarks.papers import Check
 from redraft.domain import Document
-from redraft.evaluators.keyfact_recall import gaps
+from redraft.evaluators.factual import gaps
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.sheets import margin_of_error

@@ -23,7 +23,7 @@ from benchmarks.common import options_of, prose, seconds, table, use_vocabulary
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.domain import Document
 from redraft.text.chunks import chunk
-from redraft.text.tokens import ESTIMATE, MARGIN, EstimatingTokenizer, Tokenizer, tokenizer_named
+from redraft.text.tokens import ESTIMATE, MARGIN, Tokenizer, tokenizer_named
 
 STRETCH = 3_000
 MEGABYTES = (0.1, 0.3, 1, 3, 10)
@@ -35,7 +35,7 @@ def estimate(tokenizer: Tokenizer, _: int) -> None:
     modules = sorted(Path(sysconfig.get_path("stdlib")).glob("[a-e]*.py"))
     texts = {language: chapter(asked) * 60 for language, asked in LANGUAGES.items()}
     texts |= {"English": prose(), "code": "\n".join(path.read_text("utf-8") for path in modules)}
-    bare = EstimatingTokenizer(margin=1)
+    bare = Tokenizer(margin=1)
     print(f"estimate / {tokenizer.name}, before the margin of {MARGIN - 1:.0%}")
     rows: Rows = [("", "stretches", "p5", "median", "p95")]
     for name, text in texts.items():

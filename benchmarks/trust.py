@@ -18,8 +18,9 @@ from statistics import fmean
 
 from benchmarks.agreement import DOMAINS, HALVES, QAGS, half
 from benchmarks.common import SAMPLE, json_lines, options_of, stories, table
-from redraft.builtin.judge import Checked, SourceText
+from redraft.builtin.judge import SourceText
 from redraft.builtin.prose import Detail, details
+from redraft.llm.nli import ClaimAnswer
 from redraft.text.sentences import sentences_in
 from redraft.text.word_keys import keys, words
 from redraft.text.words import count_words
@@ -34,15 +35,15 @@ _NEGATION = re.compile(r"\b(?:not|never) ")
 _SHORTEST_NAME = 4
 
 
-def checks(document: str, sentences: Sequence[str]) -> list[Checked]:
+def checks(document: str, sentences: Sequence[str]) -> list[ClaimAnswer]:
     """What the built-in model says of each sentence, with all of the document before it."""
     source = SourceText((document,))
     return [source.check(sentence) for sentence in sentences]
 
 
-def kind_of(checked: Checked) -> str:
+def kind_of(checked: ClaimAnswer) -> str:
     """The kind of a fault; empty without one."""
-    return "" if not checked.fault else ABSENT if checked.fault == ABSENT else DIFFERS
+    return {"supported": "", "absent": ABSENT}.get(checked.verdict, DIFFERS)
 
 
 def summedits() -> Iterator[tuple[str, str, bool]]:
@@ -63,7 +64,9 @@ def accusations() -> None:
     consistent = [(document, summary) for document, summary, is_consistent in summedits() if is_consistent]
     rows: list[list[object]] = [["no false accusations", "sentences", "accused", "share"]]
     for name, pairs in (("SQuALITY, people's summaries", people), ("SummEdits, consistent", consistent)):
-        faults = [bool(checked.fault) for document, text in pairs for checked in checks(document, sentences_in(text))]
+        faults = [
+            bool(kind_of(checked)) for document, text in pairs for checked in checks(document, sentences_in(text))
+        ]
         rows.append([name, len(faults), sum(faults), sum(faults) / max(1, len(faults))])
     table(rows)
 
@@ -90,7 +93,7 @@ def kinds() -> None:
         for item in half(QAGS.read(), name).items:
             for checked, label in zip(checks(item.source, item.sentences), item.labels, strict=True):
                 if label is not None:
-                    people[kind_of(checked) or f"{min(3, int(checked.share * 4))}/4 of the pairs"].append(label)
+                    people[kind_of(checked) or f"{min(3, int((checked.share or 0) * 4))}/4 of the pairs"].append(label)
         rows += [[kind, name, len(labels), sum(labels), fmean(labels)] for kind, labels in sorted(people.items())]
     table(rows)
 
@@ -104,9 +107,9 @@ def swapped() -> None:
     for name, text in texts:
         sentences, source = sentences_in(text), SourceText((text,))
         for _, kind, sentence in swaps(sentences, Random(name)):
-            found[kind, bool(source.check(sentence).fault)] += 1
+            found[kind, bool(kind_of(source.check(sentence)))] += 1
         copied += len(sentences)
-        accused += sum(bool(source.check(sentence).fault) for sentence in sentences)
+        accused += sum(bool(kind_of(source.check(sentence))) for sentence in sentences)
     rows: list[list[object]] = [["swaps in copied sentences", "sentences", "found"]]
     rows += [[kind, found[kind, True] + found[kind, False], found[kind, True]] for kind in KINDS]
     table([*rows, ["none, accused", copied, accused]])

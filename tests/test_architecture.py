@@ -38,7 +38,7 @@ RANKS: tuple[frozenset[str], ...] = (
 GUESTS = frozenset({"lab", "studio"})
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
-    ("evaluators/similarity.py", "rouge_score"),  # brings NLTK
+    ("evaluators/consistency.py", "rouge_score"),  # brings NLTK
     ("builtin/facade.py", "redraft.builtin"),  # is not needed where every answer is known
     ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
     ("runs/session.py", "redraft.runs.dry_run"),  # only `plan` needs it

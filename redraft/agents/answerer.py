@@ -115,7 +115,7 @@ class Answerer:
             last = attempt.again or reply.repaired
             # An answer that loses its first sentence is asked for again: the others seldom stand without it.
             is_sourced = not answer.answered or answer.sentences[0].place is not None
-            return Entries.of(reply, [(0, answer if last or is_sourced else None)])
+            return reply, [(0, answer if last or is_sourced else None)]
 
         # "Why did he do it?" is found by the words of the question before it.
         query = EvidenceQuery(question, also=(conversation[-1],) if conversation else ())

@@ -59,7 +59,7 @@ class Arbiter:
             contested = any(point.against for point in points)
             inputs = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, inputs, numbers, RULED, f"{label}, finding", attempt)
-            return Entries.of(reply, ((ruling.id - 1, ruling) for ruling in reply.value.points))
+            return reply, ((ruling.id - 1, ruling) for ruling in reply.value.points)
 
         replies: ItemResults[PointRuling] = await ask_all(in_batches(range(len(requests)), size), ask)
         return [
@@ -82,8 +82,7 @@ class Arbiter:
         for finding, against in requests:
             evidence = finding.evidence
             for place in (locate(reader.document.text, against, fewest=FEWEST), evidence.span if evidence else None):
-                near = reader.passages.around(place, _BESIDE) if place is not None else []
-                places += [passage.span for passage in near]
+                places += reader.passages.around(place, _BESIDE) if place is not None else []
         for finding, _ in requests:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
             places += reader.evidence(text, NEAREST, wide=True)

@@ -144,24 +144,23 @@ class EvidenceReader:
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
-        spans = [passage.span for place in self._quoted(question) for passage in self.passages.holding(place)]
+        spans = [passage for place in self._quoted(question) for passage in self.passages.around(place)]
         if spans and not wide:
             return spans
-        near = [passage.span for passage in self.passages.nearest(question, count)]
-        return list(dict.fromkeys([*spans, *near]))
+        return list(dict.fromkeys([*spans, *self.passages.nearest(question, count)]))
 
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
         unless `wide`."""
-        spans = [window for place in self._quoted(item.text) for window in self.passages.windows.holding(place)]
-        cited = [window for place in item.cited for window in self.passages.windows.holding(place)]
+        spans = [window for place in self._quoted(item.text) for window in self.passages.windows.around(place)]
+        cited = [window for place in item.cited for window in self.passages.windows.around(place)]
         query = " ".join((item.text, *item.also))
         near = [] if spans and not wide else self.passages.windows.nearest(query, count)
         return list(dict.fromkeys([*spans, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """Return the places within a part of the document that are nearest to a text, best first."""
-        spans = (passage.span for passage in self.passages.nearest(text, count, within))
+        spans = self.passages.nearest(text, count, within)
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in spans]
 
     def _quoted(self, question: str) -> Iterator[Span]:
@@ -225,7 +224,7 @@ class EvidenceReader:
 
     def sentences_at(self, span: Span) -> Evidence:
         """Return the whole sentences around a place."""
-        around = [passage.span for passage in self.passages.holding(span)] or [span]
+        around = self.passages.around(span) or [span]
         within = Span(around[0].start, max(place.end for place in around))
         spans = [sentence for sentence in sentences(self.document.text, within) if sentence.overlaps(span)]
         return self.place(Span(spans[0].start, spans[-1].end) if spans else span)
@@ -237,7 +236,7 @@ class EvidenceReader:
         missing = set(terms(answer, language)) - set(terms(evidence.text, language))
         if span is None or not missing:
             return evidence
-        around = [passage.span for passage in self.passages.around(span, 1)]
+        around = self.passages.around(span, 1)
         spans = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
         touching = [sentence for sentence in spans if sentence.overlaps(span)]
         before = [sentence for sentence in reversed(spans) if sentence.end <= span.start][:_SENTENCES_BESIDE]
@@ -471,7 +470,7 @@ class EvidenceSearch(Generic[Verdict]):
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
         """Return batches that read the windows around given places of each item together."""
         windows_of = {
-            n: [window for span in spans for window in self.reader.passages.windows.holding(span)]
+            n: [window for span in spans for window in self.reader.passages.windows.around(span)]
             for n, spans in places.items()
         }
         return self._filled({n: list(dict.fromkeys(spans)) for n, spans in windows_of.items()}, self.far)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Pair, QuestionItem, Statement, SummaryLine, Verdict, yes_or_no
 from redraft.prompts.silence import is_answer
-from redraft.text.languages import language_key, language_of
+from redraft.text.languages import is_foreign, language_key, language_of
 from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line
 from redraft.text.vectors import telling_terms
@@ -69,7 +70,7 @@ async def compare_answers(judge: Judge, pairs: Sequence[Pair]) -> ItemResults[qa
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
         fields = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
         reply = await judge.ask_items(qa.COMPARE_ANSWERS, fields, numbers, COMPARISON, "compared", attempt)
-        return Entries.of(reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons))
+        return reply, ((comparison.id - 1, comparison) for comparison in reply.value.comparisons)
 
     size = max(1, judge.reply_tokens // COMPARISON.tokens(judge.wording))
     items: list[list[Any]] = [[pair.question, pair.document, pair.summary, pair.sentence] for pair in pairs]
@@ -103,7 +104,7 @@ async def answers_from_document(
             lambda answer: reader.quoted(answer.quote, spans) is not None,
             doubted,
         )
-        return Entries.of(reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers))
+        return reply, ((n, _stored(answer, reader, spans) if answer else None) for n, answer in answers)
 
     fitting = entries_per_request(judge.longest_reply, entry_tokens)
     search = EvidenceSearch(
@@ -285,3 +286,49 @@ def _shares_words(answer: str, text: str) -> bool:
 
 
 _key = lru_cache(maxsize=4)(words_key)
+
+
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese: every character counts as a word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_UNIT = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_ARTICLES = frozenset({"a", "an", "the"})
+# This many differing words may turn a statement into its opposite.
+_FEW = 2
+
+
+def is_same(answer: str, second_answer: str) -> bool:
+    """Return whether two answers differ only in case, articles, punctuation, and thousands separators."""
+    return essential_words(answer) == essential_words(second_answer) != []
+
+
+def is_doubtful(answer: str, second_answer: str) -> bool:
+    """Return whether two answers that share most words may mean opposite things. The test is formal and works in any
+    language: the same words in another order, another number, or a difference of so few words that one may replace
+    ("before", "after") or negate the other."""
+    in_order, others_in_order = essential_words(answer), essential_words(second_answer)
+    words, second_counts = Counter(in_order), Counter(others_in_order)
+    if words == second_counts:
+        return in_order != others_in_order
+    more, fewer = words - second_counts, second_counts - words
+    if any(any(map(str.isnumeric, word)) for word in (*more, *fewer)):
+        return True
+    return more.total() <= _FEW and fewer.total() <= _FEW
+
+
+def words_of(text: str) -> list[str]:
+    """Return the lower-case words of `text` or, in scripts without spaces, its characters. Apostrophes separate words
+    as in ROUGE: "didn't" is "didn" and "t"."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    parts = "".join(character if unicodedata.category(character)[0] in "LMN" else " " for character in folded).split()
+    # Combining marks alone are no words, such as those left over from an emoji.
+    return [unit for part in parts if any(map(str.isalnum, part)) for unit in _UNIT.findall(part)]
+
+
+def essential_words(text: str) -> list[str]:
+    """Return the words without English articles, unless nothing else is left. ("a" is a word in Spanish.)"""
+    all_words = words_of(_THOUSANDS.sub("", text))
+    articles = frozenset[str]() if is_foreign(language_of(text)) else _ARTICLES
+    return [word for word in all_words if word not in articles] or all_words

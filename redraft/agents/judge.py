@@ -43,20 +43,8 @@ async def gather_all(tasks: Iterable[Coroutine[Any, Any, ResultT]]) -> list[Resu
 VerdictT = TypeVar("VerdictT")
 
 
-@dataclass(frozen=True, slots=True)
-class Entries(Generic[VerdictT]):
-    """The parsed entries of a reply: item numbers with their verdicts, None if an entry holds none."""
-
-    found: Iterable[tuple[int, VerdictT | None]]
-    repaired: bool = False
-    """Whether the reply was already a repaired one, so that it is not repaired again."""
-    broken_off: bool = False
-    """Whether the reply was cut off, so that missing items had no room rather than being skipped."""
-
-    @classmethod
-    def of(cls, reply: Reply[Any], entries: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
-        """Return the entries of a reply."""
-        return cls(list(entries), reply.repaired, reply.is_truncated)
+Entries = tuple[Reply[Any], Iterable[tuple[int, VerdictT | None]]]
+"""A reply, and its parsed entries: item numbers with their verdicts, None if an entry holds none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,21 +129,22 @@ async def _ask_batch(
     """Ask about some items, and as long as that may help, again about those without a verdict. `strangers` counts the
     entries so far that named no item."""
     try:
-        entries = await ask(numbers, attempt)
+        reply, entries = await ask(numbers, attempt)
     except (ReplyError, RejectedRequest) as error:
         if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
             # A reply about a single item needs no item name.
             return joined(await gather_all(_ask_batch([number], ask, attempt) for number in numbers))
         return await _ask_in_halves(numbers, ask, attempt.after(error, single=len(numbers) == 1), str(error))
-    verdicts, more_strangers = _settled(entries.found, numbers)
+    verdicts, more_strangers = _settled(list(entries), numbers)
     strangers += more_strangers
     missing = [number for number in numbers if number not in verdicts]
     if not missing:
         return ItemResults(verdicts)
-    if entries.broken_off:
+    if reply.is_truncated:
+        # Missing items had no room.
         following = attempt.with_more_room() or (attempt if len(missing) > 1 else None)
         more = await _ask_in_halves(missing, ask, following, "the reply was cut off at the token limit")
-    elif entries.repaired or (attempt.again and not verdicts):
+    elif reply.repaired or (attempt.again and not verdicts):
         unknown = f"; {strangers} of its entries named no existing item" if strangers else ""
         more = ItemResults(trouble=f"the judge skipped {len(missing)} of the items, twice{unknown}")
     else:
@@ -174,11 +163,8 @@ async def _ask_in_halves(
     return joined(await gather_all(_ask_batch(part, ask, attempt) for part in parts))
 
 
-def _settled(
-    reply_entries: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]
-) -> tuple[dict[int, VerdictT], int]:
+def _settled(entries: Sequence[tuple[int, VerdictT | None]], numbers: Sequence[int]) -> tuple[dict[int, VerdictT], int]:
     """Return the verdicts on the items, and the number of entries that name no item."""
-    entries = list(reply_entries)
     verdicts: dict[int, VerdictT] = {}
     disputed: set[int] = set()
     for number, verdict in entries:
@@ -247,8 +233,8 @@ class Memory(Generic[Verdict]):
     """Returns the verdict on an item according to what is stored, if that settles it."""
     note: Callable[[int, Verdict], str | None]
     """Returns what to store of a new verdict; None for nothing."""
-    merge: Callable[[str, str], str] | None = None
-    """Joins what is stored with what is new; without it, what is stored first stays."""
+    extends: bool = False
+    """Whether the lists in what is new are added to those that are stored; otherwise what is stored first stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +351,8 @@ class Judge:
         texts = {keys[number]: verdict.model_dump_json() for number, verdict in fresh.verdicts.items() if items}
         noted = {number: memory.note(number, verdict) for number, verdict in fresh.verdicts.items()} if memory else {}
         notes = {shared[number]: note for number, note in noted.items() if note is not None}
-        if memory and memory.merge and notes:
-            await off_loop(self.verdict_cache.merge, notes, memory.merge, self.document)
+        if memory and memory.extends and notes:
+            await off_loop(self.verdict_cache.extend, notes, self.document)
             notes = {}
         await off_loop(self.verdict_cache.put, texts | notes, self.document, keep=True)
         verdicts |= {keys[number]: verdict for number, verdict in fresh.verdicts.items()}

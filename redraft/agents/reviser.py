@@ -200,12 +200,11 @@ class Reviser:
             if finding.metric == REVIEW:
                 text = f"{finding.sentence} {finding.question} {finding.expected}".strip()
                 # A person's request has no evidence, so the nearest places are read.
-                near = [] if span else self.reader.passages.nearest(text or finding.explanation, NEAR)
-                places += [passage.span for passage in near]
+                places += [] if span else self.reader.passages.nearest(text or finding.explanation, NEAR)
             places_of.append(places)
         places = [place for rank in range(NEAR) for item_places in places_of for place in item_places[rank : rank + 1]]
         around = (self.reader.passages.around(place, distance) for distance in range(BESIDE + 1) for place in places)
-        return self.reader.fitting(([passage.span for passage in passages] for passages in around), room)
+        return self.reader.fitting(around, room)
 
     async def revise(self, request: RevisionRequest, label: str) -> tuple[Completion, tuple[PointAnswer, ...]]:
         """Return the revision of a request with all that the reviser reads, and the reviser's answer to each finding. A
@@ -273,7 +272,7 @@ class Reviser:
             inputs = inputs.model_copy(update={"document": self.reader.document.text})
         else:
             near = await asyncio.to_thread(self.reader.passages.nearest, summary, room // PASSAGE)
-            spans = self.reader.fitting(([passage.span] for passage in near), room)
+            spans = self.reader.fitting(([passage] for passage in near), room)
             inputs = inputs.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
         label = f"criticism before revision {number}"
         completion = await writer.within(CRITICIZE, lambda _: inputs, inputs.words, label, free=True)

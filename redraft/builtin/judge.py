@@ -69,18 +69,30 @@ class Line:
         return details(self.text, self.words)
 
 
-class Checked(NamedTuple):
-    """What a text says about a sentence, and what is wrong with the sentence, if anything."""
+Fault = Literal["name", "number", "opposite", "absent"]
+_DIFFERS = "It says “{}”; the text says “{}”."
+_FAULTS: Mapping[Fault, tuple[nli.Verdict, factual.Category, str]] = {
+    "name": ("contradicted", "entity", _DIFFERS),
+    "number": ("contradicted", "entity", _DIFFERS),
+    "opposite": ("contradicted", "relation", "One of the two denies what the other says."),
+    "absent": ("absent", "out_of_article", "“{}” is nowhere in the text."),
+}
+_NEAR_QUOTATION = 0.9
+"""The least share of a sentence's word pairs that supports it: parts of a book that say nothing of the matter have half
+of them, such as "of the" and "on a"."""
 
-    share: float
-    """The share of the sentence's word pairs that the text has."""
-    nearest: str
-    """The line of the text that is closest to the sentence."""
-    fault: Literal["", "name", "number", "opposite", "absent"] = ""
-    wording: str = ""
-    """What is wrong in the sentence."""
-    counterpart: str = ""
-    """What the text has instead."""
+
+def _supported(share: float, nearest: str) -> ClaimAnswer:
+    """Return the answer about a sentence without a fault; one that is no near quotation of the texts is left open."""
+    category: factual.Category | Unsure = "none" if share >= _NEAR_QUOTATION else UNSURE
+    return ClaimAnswer("supported", category, f"The text has {share:.0%} of its word pairs.", nearest, share=share)
+
+
+def _faulty(fault: Fault, nearest: str, wording: str, counterpart: str = "") -> ClaimAnswer:
+    """Return the answer about a sentence with something wrong in it, and what the texts have instead."""
+    verdict, category, reason = _FAULTS[fault]
+    correction = NOT_SO if fault == "opposite" else counterpart
+    return ClaimAnswer(verdict, category, reason.format(wording, counterpart), nearest, correction)
 
 
 class SourceText:
@@ -118,29 +130,29 @@ class SourceText:
         best = sorted(votes, key=lambda number: (-votes[number], number))[:_PLACES]
         return [self.lines[number] for number in best]
 
-    def check(self, text: str) -> Checked:
-        """Return what the texts say about a sentence."""
+    def check(self, text: str) -> ClaimAnswer:
+        """Return what the texts say about a sentence, by the line that is closest to it."""
         sentence = Line(text, words(text))
         if line := self.find(sentence.keys):
-            return Checked(1.0, line.text)
+            return _supported(1.0, line.text)
         sentence_pairs = list(pairwise(sentence.keys))
         share = sum(pair in self._by_term for pair in sentence_pairs) / max(1, len(sentence_pairs))
         aligned: list[tuple[int, Line, Sequence[Step]]] = []
         for line in self.nearest(sentence.keys):
             opcodes = SequenceMatcher(None, sentence.keys, line.keys, autojunk=False).get_opcodes()
             aligned.append((sum(end - first for kind, first, end, _, _ in opcodes if kind == "equal"), line, opcodes))
-        checked = Checked(share, "")
+        nearest = ""
         if aligned:
             shared, line, steps = max(aligned, key=lambda match: (match[0], -len(match[2])))
-            checked = Checked(share, line.text)
-            if shared >= _SAME * len(sentence.keys):
-                checked = self._compared(checked, sentence, line, steps)
+            nearest = line.text
+            if shared >= _SAME * len(sentence.keys) and (contradicted := self._compared(sentence, line, steps)):
+                return contradicted
         telling = [key for key in sentence.keys if carries(key) and key not in NEGATIONS]
-        if not checked.fault and len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
-            return checked._replace(fault="absent", wording=sentence.text)
+        if len(telling) >= _MIN_STRANGE and not any(key in self._by_term for key in telling):
+            return _faulty("absent", nearest, sentence.text)
 
         # A name or figure of the sentence that the texts lack.
-        for detail in () if checked.fault else sentence.details:
+        for detail in sentence.details:
             for at in range(detail.first, detail.last + 1):
                 word = sentence.words[at]
                 spelt = sentence.text[word.start : word.end].casefold()
@@ -149,10 +161,10 @@ class SourceText:
                 start = spelt[: max(_ALIKE_FROM, len(spelt) // 2)]
                 name = at > 0 and start not in self._folded and spelt not in TITLES
                 if detail.sure and (figure if detail.kind == "number" else name):
-                    return checked._replace(fault="absent", wording=sentence.text[detail.start : detail.end])
-        return checked
+                    return _faulty("absent", nearest, sentence.text[detail.start : detail.end])
+        return _supported(share, nearest)
 
-    def _compared(self, checked: Checked, sentence: Line, line: Line, steps: Sequence[Step]) -> Checked:
+    def _compared(self, sentence: Line, line: Line, steps: Sequence[Step]) -> ClaimAnswer | None:
         """Return how a line that otherwise says the same contradicts a sentence: by a name or number, or because one of
         the two negates what the other says in the same words."""
         for _, first, end, other_first, other_end in (step for step in steps if step[0] == "replace"):
@@ -166,7 +178,7 @@ class SourceText:
             for detail in (detail for detail in sentence.details if detail.sure):
                 if other := self._find_replacement(detail, sentence.keys, place, line, other_place):
                     wording, counterpart = sentence.text[detail.start : detail.end], line.text[other.start : other.end]
-                    return checked._replace(fault=detail.kind, wording=wording, counterpart=counterpart)
+                    return _faulty(detail.kind, line.text, wording, counterpart)
 
         equal = [step for step in steps if step[0] == "equal"]
         start, stop = (equal[0][3], equal[-1][4]) if equal else (0, 0)
@@ -177,8 +189,8 @@ class SourceText:
             only = kind == "replace" and any(len(side) == 1 and side[0] in NEGATIONS for side in sides)
             both = {key for side in sides for key in side if carries(key)}
             if turned and start <= other_first and other_end <= stop and (only or not both - NEGATIONS - _HELPERS):
-                return checked._replace(fault="opposite", wording=sentence.text, counterpart=line.text)
-        return checked
+                return _faulty("opposite", line.text, sentence.text)
+        return None
 
     def _find_replacement(
         self, detail: Detail, keys: Sequence[str], place: range, line: Line, line_place: range
@@ -244,22 +256,12 @@ _SHORTEST, _LONGEST = 8, 45
 _AGAIN, _A_STRETCH = 0.6, 2
 _STATED = 0.5
 """A summary has a key sentence if one of its sentences has this share of its telling words."""
-_NEAR_QUOTATION = 0.9
-"""The least share of a sentence's word pairs that supports it: parts of a book that say nothing of the matter have half
-of them, such as "of the" and "on a"."""
 # A text is about a question when it has this share of its telling words; a sentence with so many of them may answer it,
 # and so many are quoted at most.
 _MENTIONED, _SHARED, _SENTENCES = 0.6, 2, 2
 # About as many key facts as in people's trees.
 _WORDS_A_ROOT, _MAX_ROOTS, _FACTS_A_ROOT, _BRANCHES = 1_000, 4, 10, 3
 _QUERY_WORDS = 12
-_DIFFERS = "It says “{}”; the text says “{}”."
-_FAULTS: Mapping[str, tuple[nli.Verdict, factual.Category, str]] = {
-    "name": ("contradicted", "entity", _DIFFERS),
-    "number": ("contradicted", "entity", _DIFFERS),
-    "opposite": ("contradicted", "relation", "One of the two denies what the other says."),
-    "absent": ("absent", "out_of_article", "“{}” is nowhere in the text."),
-}
 
 
 def key_sentences(text: str, count: int) -> list[str]:
@@ -325,21 +327,13 @@ def compare_answers(inputs: qa.CompareInput) -> qa.Comparisons:
 
 
 def check_claims(claims: Sequence[str], texts: Sequence[str]) -> list[ClaimAnswer]:
-    """Return what the texts say about each claim; a sentence that is no near quotation of them is left open."""
+    """Return what the texts say about each claim; one without words is left open."""
     source = source_text(tuple(texts))
-    answers: list[ClaimAnswer] = []
-    for claim in claims:
-        checked = source.check(claim)
-        verdict: nli.Verdict = "supported" if keys(claim) else UNSURE
-        category: factual.Category | Unsure = "none" if checked.share >= _NEAR_QUOTATION else UNSURE
-        reason, correction = f"The text has {checked.share:.0%} of its word pairs.", NOT_SO
-        if checked.fault:
-            verdict, category, wording = _FAULTS[checked.fault]
-            reason = wording.format(checked.wording, checked.counterpart)
-            correction = correction if checked.fault == "opposite" else checked.counterpart
-        share = None if checked.fault else checked.share
-        answers.append(ClaimAnswer(verdict, category, reason, checked.nearest, correction, share))
-    return answers
+    return [
+        answer if keys(claim) else answer._replace(verdict=UNSURE)
+        for claim in claims
+        for answer in [source.check(claim)]
+    ]
 
 
 answer_from_document = partial(nli.answer_from_document, check=check_claims)

@@ -125,7 +125,7 @@ def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConf
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
     from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
-    from redraft.evaluators.similarity import similarity
+    from redraft.evaluators.consistency import similarity
 
     chosen, stated = _settings_in(values, JUDGING), rubrics_given(values.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:

@@ -15,10 +15,11 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 import click
+from rich.cells import cell_len
 
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean
-from redraft.text.words import columns, lines_of
+from redraft.text.words import lines_of
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
@@ -137,7 +138,7 @@ def _folded(line: str, stream: TextIO) -> str:
     """Return a line for a stream: on a terminal wrapped to its width, within bounds, with the indent of the line."""
     width = max(_NARROWEST, min(_WIDEST, terminal_width(stream))) if stream.isatty() else 0
     indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(lines_of(line.strip(), width, indent, indent)) if 0 < width < columns(line) else line
+    return "\n".join(lines_of(line.strip(), width, indent, indent)) if 0 < width < cell_len(line) else line
 
 
 def say_reading(*sources: str, quiet: bool) -> None:

@@ -16,24 +16,15 @@ from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceReader
+from redraft.agents.examiner import is_same
 from redraft.agents.judge import ItemResults, Judge, first_error, gather_all
-from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling, Tree, record_json
+from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Tree
 from redraft.errors import UsageError
-from redraft.evaluators.metric_info import (
-    ABSTAINED,
-    WEIGHED,
-    WITHDRAWN,
-    WITHOUT_JUDGE,
-    MetricAim,
-    WithdrawnFinding,
-    withdrawn,
-)
+from redraft.evaluators.metric_info import ABSTAINED, WEIGHED, WITHOUT_JUDGE, MetricFacts
 from redraft.evaluators.reference.keyfacts import UNJUDGED, trees_for
-from redraft.evaluators.similarity import is_same
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
-from redraft.settings import JudgeConfig, PackPart
+from redraft.settings import JudgeConfig
 from redraft.text.languages import language_of
 from redraft.text.quotes import needs_context
 from redraft.text.sentences import sentences_in
@@ -91,32 +82,9 @@ class Case:
         return trees_for(self.keyfacts, self.query, self.perspectives) if self.keyfacts else ()
 
 
-class Evaluator(ABC):
+class Evaluator(MetricFacts, ABC):
     """A metric. Derive from it, set `name`, and implement `evaluate`. A metric keeps no state: one object judges many
     drafts concurrently."""
-
-    name: str
-    """The name for requests, reports and the store: letters, digits, hyphens and underscores."""
-    title: str = ""
-    """The name for users, where that is not the name with spaces."""
-    meaning: str = ""
-    """What it measures, in a sentence for users."""
-    version: int = 1
-    """Stored with every score. Raise it when the metric changes its scores."""
-    prompts: Sequence[Prompt[Any, Any]] = ()
-    """The prompts of its judges. Their hashes are stored with a run, which cannot be resumed with other prompts."""
-    item: str = "item"
-    """What it gives verdicts on, in the singular."""
-    aim: MetricAim | None = None
-    """What it measures, which decides its place in a refinement; None for figures that cannot be a goal."""
-    needs: PackPart | None = None
-    """The part of the document's pack that is built for it if missing; never built for an empty draft."""
-    uses: PackPart | None = None
-    """The part of the pack that it uses if available."""
-    begins_without: bool = False
-    """Whether it begins before the part that it uses is there; it waits for it with `await case.with_part()`."""
-    heeds_query: bool = False
-    """Whether its result depends on the question that the summary answers."""
 
     @abstractmethod
     async def evaluate(self, case: Case) -> Evaluation:
@@ -130,7 +98,7 @@ class Evaluator(ABC):
         """Return the metric configured by a run's settings."""
         return self
 
-    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:  # noqa: B027  (may be left)
+    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Raise a `UsageError` for impossible settings before anything is paid for.
 
         `window` is the token limit of a prompt and its reply; None for judges without one.
@@ -224,6 +192,15 @@ def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dic
     judge names no sentence."""
     unneeded = [statement.id for statement in statements if statement.id not in needed]
     return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
+
+
+_BINS = 5
+
+
+def bin_of(position: float) -> str:
+    """Return the fifth of the document for a position from 0 to 1."""
+    lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
+    return f"{lowest}-{lowest + 100 // _BINS}%"
 
 
 MetricValue = float | bool | None | tuple[float | bool | None, str]
@@ -440,18 +417,32 @@ def mean_evaluation(
     return metric.scored(score, judged=len(items), unjudged=unjudged, findings=findings, held=held, details=figures)
 
 
-# The metrics whose findings object to the answer to a question about one sentence.
-_METRICS = ("coverage", "consistency")
-# The share of content words that two questions about the same thing have in common.
-_ALIKE = 0.5
+ACCUSING = ("remove", "correct")
+"""The tasks of findings that say that the document does not support the draft."""
+
+
+def is_same_error(error: Finding, second: Finding) -> bool:
+    """Return whether two findings, of one draft or of two, object to the same claim: by the same words of the document,
+    or to the same answer to one question, in one sentence, or for the same reason."""
+    places = [finding.evidence.span for finding in (error, second) if finding.evidence and finding.evidence.span]
+    if error.id == second.id or (len(places) == 2 and places[0].overlaps(places[1])):
+        return True
+    subjects = ((error.question, second.question), (error.sentence, second.sentence), (error.expected, second.expected))
+    return is_same(error.found, second.found) and any(is_same(*pair) for pair in subjects)
 
 
 def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings, in order, with those of one error combined into one; of one metric or of several. Other
     findings stay as they are."""
+
+    def is_same_answer(finding: Finding, earlier: Finding) -> bool:
+        """Return whether both object to the same answer of a sentence, or by the same words of the document."""
+        are_answers = all(error.question and error.task in ACCUSING for error in (finding, earlier))
+        return are_answers and finding.sentence == earlier.sentence != "" and is_same_error(finding, earlier)
+
     groups: list[list[Finding]] = []
     for finding in findings:
-        same = (group for group in groups if any(_is_same_error(finding, member) for member in group))
+        same = (group for group in groups if any(is_same_answer(finding, member) for member in group))
         if (group := next(same, None)) is None:
             groups.append(group := [])
         group.append(finding)
@@ -479,60 +470,3 @@ def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
             )
         )
     return combined
-
-
-def _is_same_error(finding: Finding, earlier: Finding) -> bool:
-    """Return whether two findings object to the same claim of a sentence: to the same answer, or by the same words of
-    the document."""
-    both = (finding, earlier)
-    if not all(objection.metric in _METRICS and objection.task in ("correct", "remove") for objection in both):
-        return False
-    if not finding.sentence or finding.sentence != earlier.sentence:
-        return False
-    first, second = (objection.evidence.span if objection.evidence else None for objection in both)
-    overlap = first is not None and second is not None and first.overlaps(second)
-    return overlap or is_same(finding.found, earlier.found)
-
-
-def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
-    """Return the evaluation without the findings that `rulings`, by finding id, overrule."""
-    gone = [finding for finding in evaluation.findings if finding.id in rulings and rulings[finding.id].overruled]
-    if not gone:
-        return evaluation
-    findings = [*withdrawn(evaluation), *(WithdrawnFinding(finding, rulings[finding.id]) for finding in gone)]
-    return replace(
-        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, findings))}
-    )
-
-
-def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
-    """Return the evaluation without some of its findings; their items count in full."""
-    findings = tuple(finding for finding in evaluation.findings if finding not in gone)
-    if evaluation.score is None or not evaluation.judged:
-        return replace(evaluation, findings=findings)
-    lost = sum(finding.counts * (1 - finding.value) for finding in gone)
-    weighed = evaluation.details.get(WEIGHED)
-    gain = lost / (weighed if isinstance(weighed, int) else evaluation.judged)
-    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=findings)
-
-
-def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
-    wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
-    findings = [finding for evaluation in evaluations.values() for finding in evaluation.findings]
-    additions = [finding for finding in findings if finding.task == "add" and finding.evidence]
-
-    def conflicts(remove: Finding, add: Finding) -> bool:
-        both_asked = bool(add.question and remove.question)
-        if not is_same(add.expected, remove.found if both_asked else remove.found or remove.sentence):
-            return False
-        added, removed = telling(add.question), telling(remove.question)
-        is_alike = len(added & removed) >= _ALIKE * len(added | removed) > 0
-        return not both_asked or is_alike or is_same(add.question, remove.question)
-
-    changed: dict[str, Evaluation] = {}
-    for name, evaluation in evaluations.items():
-        removals = [finding for finding in evaluation.findings if finding.task == "remove"]
-        if dropped := [remove for remove in removals if any(conflicts(remove, add) for add in additions)]:
-            changed[name] = without_findings(evaluation, dropped)
-    return changed

@@ -11,9 +11,9 @@ from typing import get_args
 
 from redraft import plugins
 from redraft.errors import UsageError, choose
-from redraft.evaluators.base import Evaluator, FunctionMetric
+from redraft.evaluators.base import Evaluator, FunctionMetric, as_evaluator
 from redraft.evaluators.metric_info import METRICS, PREFERENCE, MetricAim
-from redraft.evaluators.rubric import rubrics_of
+from redraft.evaluators.rubric import Rubric
 from redraft.prompts.book import PROMPTS
 from redraft.settings import JudgeConfig, PackPart
 from redraft.text.vectors import Encoder
@@ -47,7 +47,7 @@ def names(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     plugins.refuse_taken(_KIND, METRICS)
     listed = [*METRICS, *plugins.names(_KIND)]
     for evaluator in extra:
-        name = valid_name(evaluator)
+        name = valid_name(as_evaluator(evaluator))
         if name in listed:
             raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
         listed.append(name)
@@ -90,8 +90,8 @@ def evaluators(
 
 def with_rubrics(judging: JudgeConfig | None, extra: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
     """Return the metrics that are not redraft's: those passed as objects, and the rubrics of the settings."""
-    passed = {evaluator.name for evaluator in extra}
-    return (*extra, *(rubric for rubric in rubrics_of(judging or JudgeConfig()) if rubric.name not in passed))
+    passed, rubrics = {evaluator.name for evaluator in extra}, judging.rubrics if judging else {}
+    return (*extra, *(Rubric(name, **dict(rubric)) for name, rubric in rubrics.items() if name not in passed))
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
@@ -111,10 +111,8 @@ def scoring(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     return tuple(evaluator.name for evaluator in metrics(names(extra), extra) if evaluator.aim)
 
 
-def valid_name(metric: object) -> str:
-    """Return the name of a metric passed as an object; raises `UsageError` if it is no valid metric."""
-    if not isinstance(metric, Evaluator):
-        raise UsageError(f"{metric!r:.80} is not a metric", hint="pass an instance of a subclass of Evaluator")
+def valid_name(metric: Evaluator) -> str:
+    """Return the name of a metric; raises `UsageError` if it is no valid one."""
     kind, name = type(metric).__name__, getattr(metric, "name", None)
     if name is None:
         raise UsageError(f"the metric {kind} has no name", hint='set it in the class: name = "my_metric"')

@@ -1,18 +1,23 @@
-"""Consistency: does the document answer the summary's own questions as the summary does? (LongSumEval, Algorithm 1)"""
+"""Consistency: does the document answer the summary's own questions as the summary does? (LongSumEval, Algorithm 1)
+With the measures of how alike two answers are, and ROUGE in any language."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from math import ceil
+from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
 from redraft.agents import examiner
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
 from redraft.domain import Evaluation, Finding
+from redraft.errors import UsageError
 from redraft.evaluators.base import (
     Case,
     ConfiguredMetric,
@@ -25,12 +30,15 @@ from redraft.evaluators.base import (
 )
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.reference.questions import cited_for, evenly_spread
-from redraft.evaluators.similarity import is_doubtful, is_same, similarity
 from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.silence import is_answer
-from redraft.settings import JudgeConfig
+from redraft.settings import JudgeConfig, SimilarityName
+from redraft.text import units
+from redraft.text.languages import is_foreign, language_of
 from redraft.text.tokens import Tokenizer
+from redraft.text.vectors import Encoder
+from redraft.text.words import stemmer
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # The usual number of facts in a sentence; each may be wrong by itself.
@@ -139,8 +147,8 @@ class Consistency(ConfiguredMetric):
         doubtful: list[int] = []
         for n in sorted(likeness) if is_compared else ():
             found_answer, answer_text = claims[n].asked.answer, answers[n].answer
-            if answers[n].answered and not is_same(found_answer, answer_text):
-                doubtful += [n] if likeness[n] <= threshold or is_doubtful(found_answer, answer_text) else []
+            if answers[n].answered and not examiner.is_same(found_answer, answer_text):
+                doubtful += [n] if likeness[n] <= threshold or examiner.is_doubtful(found_answer, answer_text) else []
         pairs: list[qa.Pair] = []
         second_queries: list[EvidenceQuery] = []
         for n in doubtful:
@@ -257,7 +265,7 @@ async def questions_about(
         )
         room = min(len(numbers) * entry_tokens, rooms[number])
         reply = await judge.ask(qa.ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
-        return Entries.of(reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place))
+        return reply, ((place[entry.id], entry) for entry in reply.value.sentences if entry.id in place)
 
     async def ask_about(numbers: Sequence[int]) -> ItemResults[qa.SentenceQuestions]:
         batches: list[Sequence[int]] = []
@@ -269,3 +277,88 @@ async def questions_about(
     meant = examiner.antecedents(summary)
     items = [[reader.document.id, at_most, *meant[statement.id], statement.sentence] for statement in statements]
     return await judge.verdicts(qa.ASK_SUMMARY, qa.SentenceQuestions, items, ask_about)
+
+
+Similarity = Callable[[str, str], float]
+"""Symmetric; 1 for identical answers, 0 where either is empty."""
+
+_DECIMALS = 6
+
+
+def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
+    """Return the measure called `name`; `cosine` needs an encoder. `judge` compares for equality only; the judge is
+    asked about the rest."""
+    if name == "exact":
+        return exact
+    if name == "judge":
+        return lambda answer, second_answer: float(examiner.is_same(answer, second_answer))
+    if name == "rouge1":
+        return rouge1
+    if encoder is None:
+        raise UsageError(
+            "the similarity cosine needs an embedding model",
+            hint='pip install "redraft[embeddings]" and name a model of sentence-transformers, or choose rouge1',
+        )
+
+    def cosine(answer: str, second_answer: str) -> float:
+        if not examiner.words_of(answer) or not examiner.words_of(second_answer):
+            return 0.0
+        first, second = encoder.encode([answer, second_answer])
+        # Rounded, so that identical answers have similarity 1 exactly.
+        return round(min(1.0, max(0.0, float(np.dot(first, second)))), _DECIMALS)
+
+    return cosine
+
+
+def exact(answer: str, second_answer: str) -> float:
+    """Return 1 for an exact match, except for case, articles, punctuation, whitespace and thousands separators, and
+    otherwise the Jaccard similarity of the two sets of words. An answer that is only an article keeps it."""
+    words, second_words = set(examiner.essential_words(answer)), set(examiner.essential_words(second_answer))
+    if not words or not second_words:
+        return 0.0
+    return len(words & second_words) / len(words | second_words)
+
+
+def rouge1(answer: str, second_answer: str) -> float:
+    """Return ROUGE-1 F1 with stemming as in rouge-score, for any script and language."""
+    language = language_of("\n".join(sorted((answer, second_answer))))
+    return f1(examiner.words_of(answer), examiner.words_of(second_answer), language)
+
+
+def f1(first_words: Sequence[str], second_words: Sequence[str], language: str) -> float:
+    """Return ROUGE-1 F1 of two texts, given as words, in a language; to the last bit that of rouge-score."""
+    first, second = (Counter(stems(words, language)) for words in (first_words, second_words))
+    shared = (first & second).total()
+    if not shared:
+        return 0.0
+    precision, recall = shared / second.total(), shared / first.total()
+    return 2 * precision * recall / (precision + recall)
+
+
+def rouge_l(text: str, second_text: str) -> float:
+    """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
+    stems_of: list[list[str]] = []
+    for part in (text, second_text):
+        language = language_of(part)
+        stems_of.append(stems(units.words(part), language) if is_foreign(language) else _english().tokenize(part))
+    first, second = stems_of
+    if not first or not second:
+        return 0.0
+    return 2 * units.common_length(units.word_places(first), len(first), second) / (len(first) + len(second))
+
+
+def stems(words: Sequence[str], language: str) -> list[str]:
+    """Return the stems of lower-case words; for English those of rouge-score's tokenizer, which knows only a to z and 0
+    to 9."""
+    if is_foreign(language):
+        stem = stemmer(language)
+        return [stem(word) or word for word in words]
+    return [token for word in words for token in (_english().tokenize(word) if word.isascii() else [word])]
+
+
+@cache
+def _english() -> Any:
+    # rouge-score imports NLTK, which is slow, and only ROUGE needs it.
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    return DefaultTokenizer(use_stemmer=True)

@@ -34,14 +34,13 @@ from redraft.evaluators.base import (
     PanelVotes,
     Vote,
     Votes,
+    bin_of,
     conciseness,
     distinct_errors,
     mean_evaluation,
     panel_votes,
     weighted_mean,
 )
-from redraft.evaluators.reference.keyfacts import bin_of
-from redraft.evaluators.similarity import is_same
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.settings import FormulaName
@@ -163,7 +162,7 @@ class Coverage(ConfiguredMetric):
                 cited = [statement.sentence for statement in case.statements if statement.id in answer.sentences]
                 answer_words = telling(answer.answer)
                 is_cited = bool(answer_words) and answer_words <= telling(" ".join(cited))
-                same += [answer] if is_cited and is_same(answer.answer, questions[n].answer) else []
+                same += [answer] if is_cited and examiner.is_same(answer.answer, questions[n].answer) else []
             checked[n] += [(answer, _SAME) for answer in same]
             open_answers += [] if same else [(n, answer) for answer in summary_answers]
         pairs: list[qa.Pair] = []
@@ -287,14 +286,6 @@ class KnownAnswers(BaseModel):
     silent: list[str] = []
     answers: list[AnswerSource] = []
 
-    @staticmethod
-    def merge(stored: str, new: str) -> str:
-        """Join what is stored with what is new."""
-        first, second = map(KnownAnswers.model_validate_json, (stored, new))
-        answers = [answer for answer in second.answers if answer not in first.answers]
-        silent = list(dict.fromkeys(first.silent + second.silent))
-        return KnownAnswers(silent=silent, answers=first.answers + answers).model_dump_json()
-
 
 def _name_of(*texts: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:_NAME_LETTERS]
@@ -358,7 +349,7 @@ class SummaryReader:
             return KnownAnswers(answers=[source]).model_dump_json()
 
         items = [["standing", self._reader.document.id, question] for question in self._questions]
-        memory = Memory(items, self._settled, learned, KnownAnswers.merge)
+        memory = Memory(items, self._settled, learned, extends=True)
         return await self._judge.verdicts(qa.ANSWER_FROM_SUMMARY, qa.SummaryAnswer, [], self._asked, memory)
 
     async def _asked(self, numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
@@ -384,7 +375,7 @@ class SummaryReader:
                 doubted,
                 compared=True,
             )
-            return Entries.of(reply, answers)
+            return reply, answers
 
         return await ask_all(in_batches(numbers, examiner.entries_per_request(limit, entry_tokens)), ask)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pkgutil import resolve_name
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
 from redraft.prompts.contract import Prompt
-from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, RefineConfig
+from redraft.settings import EXTRACTIVE, NEWCOMER, DraftConfig, JudgeConfig, PackPart, RefineConfig
 from redraft.text.words import count
 
 ABSTAINED = "abstained"
@@ -49,10 +49,10 @@ MetricAim = Literal["truth", "content", "form"]
 METRICS: Mapping[str, str] = {
     "coverage": "coverage:Coverage",
     "consistency": "consistency:Consistency",
-    "keyfact_recall": "keyfact_recall:KeyfactRecall",
-    "faithfulness": "faithfulness:Faithfulness",
-    "booookscore": "booookscore:Booookscore",
-    NEWCOMER: "newcomer:NewcomerMetric",
+    "keyfact_recall": "factual:KeyfactRecall",
+    "faithfulness": "factual:Faithfulness",
+    "booookscore": "coherence:Booookscore",
+    NEWCOMER: "coherence:NewcomerMetric",
     "spread": "position:SpreadMetric",
     "position": "position:Position",
     "statistics": "statistics:Statistics",
@@ -60,13 +60,31 @@ METRICS: Mapping[str, str] = {
 """redraft's own metrics in listing order, with module and class: an entry registers a metric."""
 
 
-class MetricFacts(Protocol):
-    """What lists and reports need of a metric."""
+class MetricFacts:
+    """What a metric says of itself."""
 
-    title: str
-    prompts: Sequence[Prompt[Any, Any]]
-    item: str
-    aim: MetricAim | None
+    name: str
+    """The name for requests, reports and the store: letters, digits, hyphens and underscores."""
+    title: str = ""
+    """The name for users, where that is not the name with spaces."""
+    meaning: str = ""
+    """What it measures, in a sentence for users."""
+    version: int = 1
+    """Stored with every score. Raise it when the metric changes its scores."""
+    prompts: Sequence[Prompt[Any, Any]] = ()
+    """The prompts of its judges. Their hashes are stored with a run, which cannot be resumed with other prompts."""
+    item: str = "item"
+    """What it gives verdicts on, in the singular."""
+    aim: MetricAim | None = None
+    """What it measures, which decides its place in a refinement; None for figures that cannot be a goal."""
+    needs: PackPart | None = None
+    """The part of the document's pack that is built for it if missing; never built for an empty draft."""
+    uses: PackPart | None = None
+    """The part of the pack that it uses if available."""
+    begins_without: bool = False
+    """Whether it begins before the part that it uses is there; it waits for it with `await case.with_part()`."""
+    heeds_query: bool = False
+    """Whether its result depends on the question that the summary answers."""
 
 
 def metric_named(name: str) -> MetricFacts | None:

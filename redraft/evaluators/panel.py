@@ -1,19 +1,26 @@
-"""The judges of a run: they judge drafts by every metric, and withdraw findings that a second look overrules."""
+"""The judges of a run: they build what drafts are judged by, once, judge drafts by every metric, and withdraw findings
+that a second look overrules."""
 
 from __future__ import annotations
 
 import logging
+from asyncio import Lock
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable
 from traceback import format_exception
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.examiner import is_same
 from redraft.agents.judge import Judge
+from redraft.agents.writer import Outliner
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import UNANSWERED, Evaluation, KeyFacts, Pack
+from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling, record_json
 from redraft.errors import (
     BudgetError,
     JudgingError,
@@ -23,16 +30,27 @@ from redraft.errors import (
     StoreError,
     TransientError,
 )
-from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of, without_conflicts, without_overruled
-from redraft.evaluators.metric_info import MetricAim, with_enough_verdicts
-from redraft.evaluators.reference.questions import Reference
-from redraft.events import Notice
+from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of
+from redraft.evaluators.metric_info import (
+    WEIGHED,
+    WITHDRAWN,
+    MetricAim,
+    WithdrawnFinding,
+    with_enough_verdicts,
+    withdrawn,
+)
+from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
+from redraft.evaluators.reference.questions import PackBuilder
+from redraft.events import Notice, Observer
 from redraft.fields import error_text
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import ScriptError
-from redraft.settings import REFERENCES
+from redraft.settings import REFERENCES, JudgeConfig, PackPart
 from redraft.store.connection import off_loop
+from redraft.store.documents import QuestionSets
+from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, is_foreign, language_of, other_language_in
+from redraft.text.word_keys import telling
 from redraft.text.words import spaced
 
 _log = logging.getLogger("redraft.metrics")
@@ -49,16 +67,83 @@ _IN_ENGLISH_ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Judges drafts of one document. Verdicts are stored as they arrive."""
+    """The judges of one document: they build its questions and key facts, and judge drafts. Verdicts are stored as they
+    arrive."""
 
-    reference: Reference
-    """The document's questions and key facts, with the judges who read it."""
-    evaluators: tuple[Evaluator, ...]
+    store: Store
+    reader: EvidenceReader
+    judges: tuple[Judge, ...]
+    """The first of them that can read the document writes questions and extracts key facts."""
+    validating: Judge
+    """The judge that validates key facts, if it can read the document."""
+    judging: JudgeConfig
+    observer: Observer
+    outliner: Outliner | None = None
+    """Provides an outline of the document from the summaries of its parts, if there are any."""
+    evaluators: tuple[Evaluator, ...] = ()
     query: str | None = None
     """The question that the drafts answer; None for summaries of the whole document."""
     confirmer: Judge | None = None
     """The judge that decides what the panel objects to or leaves open."""
+    _locks: defaultdict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
+    _parts: dict[str, Pack | KeyFacts] = field(default_factory=dict)
+    """The parts by key: all drafts of a run are judged by the same."""
+    _errors: dict[str, Exception] = field(default_factory=dict)
+    """Why a part could not be built; it is not tried again for every draft."""
     _notices: set[str] = field(default_factory=set)
+
+    @property
+    def judge(self) -> Judge:
+        """Return the first judge that can read the document."""
+        language = other_language_in(self.reader.document)
+        return next((judge for judge in self.judges if judge.can_read(language)), self.judges[0])
+
+    @property
+    def perspectives(self) -> tuple[Perspective, ...]:
+        """Return the perspectives of the key facts that drafts are judged by."""
+        chosen = self.judging.perspective
+        return get_args(Perspective) if chosen == "both" else (chosen,)
+
+    async def part(self, name: PackPart, *, complete: bool = False) -> Pack | KeyFacts:
+        """Return the questions or key facts that drafts are judged by: the requested, the imported, stored, or new
+        ones. With `complete`, what stored ones lack is tried again; cached answers are not asked for again."""
+        builder, (shelf, requested) = self._builders(name)[0], self._shelf(name)
+        key, complete = builder.key, complete and not requested
+        async with self._locks[key]:
+            part = (None if complete else self._parts.get(key)) or await off_loop(self.stored, name)
+            if part is None or (complete and part.missing and not part.imported):
+                if key in self._errors:
+                    raise self._errors[key]
+                try:
+                    built = await builder.build()
+                except Exception as error:
+                    self._errors[key] = error
+                    raise
+                await off_loop(shelf.add, built, key)
+                part = await off_loop(shelf.find, built.document, key) or built
+            self._parts[key] = part
+            return part
+
+    def stored(self, name: PackPart) -> Pack | KeyFacts | None:
+        """Return the part that need not be built."""
+        document, (shelf, requested) = self.reader.document.id, self._shelf(name)
+        part: Pack | KeyFacts | None = shelf.get(requested) if requested else shelf.imported(document)
+        built = (shelf.find(document, builder.key) for builder in self._builders(name))
+        return part or next(filter(None, built), None)
+
+    def _shelf(self, name: PackPart) -> tuple[QuestionSets[Any], str | None]:
+        """Return where a part is stored, and its id if the settings name one."""
+        is_questions, store, judging = name == "questions", self.store, self.judging
+        return (store.packs, judging.pack) if is_questions else (store.keyfacts, judging.keyfacts)
+
+    def _builders(self, name: PackPart) -> Sequence[PackBuilder | KeyFactBuilder]:
+        """Return what builds a part; key facts from both perspectives serve requests for either."""
+        shared = (self.judge, self.reader, self.judging, self.observer)
+        if name == "questions":
+            return [PackBuilder(*shared, self.outliner)]
+        can_validate = self.validating.can_read(other_language_in(self.reader.document))
+        validator = self.validating if can_validate else self.judge
+        return [KeyFactBuilder(*shared, validator, chosen) for chosen in (self.perspectives, get_args(Perspective))]
 
     @property
     def aims(self) -> dict[str, MetricAim | None]:
@@ -71,13 +156,13 @@ class Panel:
         Exceptions that end the run propagate; any other, or a pack that cannot be built, makes the metric fail.
         """
         evaluator = next(evaluator for evaluator in self.evaluators if evaluator.name == metric)
-        stored_draft = await off_loop(self.reference.store.runs.draft, draft)
+        stored_draft = await off_loop(self.store.runs.draft, draft)
         token = METRIC.set(metric)
         try:
             if stored_draft.node == UNANSWERED:
                 evaluation = evaluator.not_applicable("the question has no answer to judge")
             else:
-                evaluation = await self._judge(evaluator, stored_draft.text)
+                evaluation = await self._evaluation(evaluator, stored_draft.text)
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
@@ -90,49 +175,49 @@ class Panel:
                 traceback = redacted("".join(format_exception(error)), environment_keys())
                 _log.error("the metric %s failed:\n%s", evaluator.name, traceback)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
-            self.reference.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
+            self.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(token)
-        rulings = await off_loop(self.reference.store.rulings.by, "finding", document=self.reference.reader.document.id)
+        rulings = await off_loop(self.store.rulings.by, "finding", document=self.reader.document.id)
         evaluation = without_overruled(evaluation, rulings)
-        await off_loop(self.reference.store.judgments.keep, draft, evaluation)
+        await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
 
     async def resolve_conflicts(self, draft: str) -> dict[str, Evaluation]:
         """Resolve conflicts between the findings of all metrics, and store the changes."""
-        stored = await off_loop(self.reference.store.judgments.of, draft)
+        stored = await off_loop(self.store.judgments.of, draft)
         changed = without_conflicts({name: evaluation for name, evaluation in stored.items() if name in self.aims})
         for evaluation in changed.values():
-            await off_loop(self.reference.store.judgments.keep, draft, evaluation)
+            await off_loop(self.store.judgments.keep, draft, evaluation)
         return changed
 
     async def apply_rulings(self, draft: str) -> None:
         """Withdraw the findings on a draft that were overruled since, and store the changed evaluations."""
-        rulings = await off_loop(self.reference.store.rulings.by, "finding", document=self.reference.reader.document.id)
-        stored = await off_loop(self.reference.store.judgments.of, draft)
+        rulings = await off_loop(self.store.rulings.by, "finding", document=self.reader.document.id)
+        stored = await off_loop(self.store.judgments.of, draft)
         for evaluation in stored.values():
             if (changed := without_overruled(evaluation, rulings)) is not evaluation:
-                await off_loop(self.reference.store.judgments.keep, draft, changed)
+                await off_loop(self.store.judgments.keep, draft, changed)
 
-    async def _judge(self, evaluator: Evaluator, text: str) -> Evaluation:
+    async def _evaluation(self, evaluator: Evaluator, text: str) -> Evaluation:
         """Return a metric's evaluation of a text by the judges that can read it and the document, with the part of the
         pack that its score depends on."""
         statements = statements_of(text)
-        languages = (other_language_in(self.reference.reader.document), language_of(text))
+        languages = (other_language_in(self.reader.document), language_of(text))
         language = next(filter(is_foreign, languages), ENGLISH)
-        judges = tuple(judge for judge in self.reference.panel if judge.can_read(language))
+        judges = tuple(judge for judge in self.judges if judge.can_read(language))
         if evaluator.prompts and statements and not judges:
             reason = _IN_ENGLISH_ALONE.format(language)
             if reason not in self._notices:
                 self._notices.add(reason)
-                self.reference.observer(Notice(reason))
+                self.observer(Notice(reason))
             return evaluator.failed(reason, len(statements))
         case = Case(
             statements,
-            judges or self.reference.panel,
-            self.reference.reader,
-            perspectives=self.reference.perspectives,
+            judges or self.judges,
+            self.reader,
+            perspectives=self.perspectives,
             query=self.query,
             text=text,
             confirmer=self.confirmer,
@@ -142,7 +227,7 @@ class Panel:
         returned: Any = evaluator.evaluate(case)
         evaluation = evaluator.checked(await returned if isawaitable(returned) else returned)
         evaluation = with_enough_verdicts(evaluation)
-        built_in = all(judge.model.identity == IDENTITY for judge in self.reference.panel)
+        built_in = all(judge.model.identity == IDENTITY for judge in self.judges)
         if evaluation.outcome == "failed" and evaluation.unjudged and built_in:
             evaluation = replace(evaluation, reason=_ABSTAINS)
         part = case.pack or case.keyfacts
@@ -155,17 +240,65 @@ class Panel:
         """Return the part of the pack for a metric: what it needs is built if missing, what it uses only loaded; None
         where building fails and the metric can do without. Nothing is built for an empty draft or for a query, whose
         tree must exist already."""
-        part, reference = evaluator.needs or evaluator.uses, self.reference
+        part = evaluator.needs or evaluator.uses
         if part is None:
             return None
         needed = part in {metric.needs for metric in self.evaluators}
         if not (build and needed and (part == "questions" or self.query is None)):
-            return await off_loop(reference.stored, part)
+            return await off_loop(self.stored, part)
         try:
-            return await reference.part(part)
+            return await self.part(part)
         except _ENDS_THE_RUN:
             raise
         except Exception:
             if evaluator.needs == part:
                 raise
             return None
+
+
+# The share of content words that two questions about the same thing have in common.
+_ALIKE = 0.5
+
+
+def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
+    """Return the evaluation without the findings that `rulings`, by finding id, overrule."""
+    gone = [finding for finding in evaluation.findings if finding.id in rulings and rulings[finding.id].overruled]
+    if not gone:
+        return evaluation
+    findings = [*withdrawn(evaluation), *(WithdrawnFinding(finding, rulings[finding.id]) for finding in gone)]
+    return replace(
+        without_findings(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, findings))}
+    )
+
+
+def without_findings(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
+    """Return the evaluation without some of its findings; their items count in full."""
+    findings = tuple(finding for finding in evaluation.findings if finding not in gone)
+    if evaluation.score is None or not evaluation.judged:
+        return replace(evaluation, findings=findings)
+    lost = sum(finding.counts * (1 - finding.value) for finding in gone)
+    weighed = evaluation.details.get(WEIGHED)
+    gain = lost / (weighed if isinstance(weighed, int) else evaluation.judged)
+    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=findings)
+
+
+def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
+    wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
+    findings = [finding for evaluation in evaluations.values() for finding in evaluation.findings]
+    additions = [finding for finding in findings if finding.task == "add" and finding.evidence]
+
+    def conflicts(remove: Finding, add: Finding) -> bool:
+        both_asked = bool(add.question and remove.question)
+        if not is_same(add.expected, remove.found if both_asked else remove.found or remove.sentence):
+            return False
+        added, removed = telling(add.question), telling(remove.question)
+        is_alike = len(added & removed) >= _ALIKE * len(added | removed) > 0
+        return not both_asked or is_alike or is_same(add.question, remove.question)
+
+    changed: dict[str, Evaluation] = {}
+    for name, evaluation in evaluations.items():
+        removals = [finding for finding in evaluation.findings if finding.task == "remove"]
+        if dropped := [remove for remove in removals if any(conflicts(remove, add) for add in additions)]:
+            changed[name] = without_findings(evaluation, dropped)
+    return changed

@@ -182,7 +182,7 @@ class Referee:
             in_order = inputs.model_copy(update={"first": first, "second": second})
             reply = await self.judge.ask(prompt, in_order, PREFERENCE_TOKENS, label, attempt)
             choice = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
-            return Entries([(number, choice)], reply.repaired)
+            return reply, [(number, choice)]
 
         async def judged(numbers: Sequence[int]) -> ItemResults[ChoiceT]:
             # Which order is asked first is pseudo-random, but the same for the same texts.

@@ -30,7 +30,7 @@ from redraft.prompts.contract import (
     SummaryText,
 )
 from redraft.prompts.qa import LABELS, Quote, Reason, Statement
-from redraft.settings import JudgeConfig, RubricSettings
+from redraft.settings import RubricSettings
 from redraft.text.quotes import locate
 from redraft.text.sanitizer import one_line
 
@@ -187,7 +187,7 @@ class Rubric(Evaluator):
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RubricVerdict]:
             reply = await judge.ask_items(prompt, rubric_input, numbers, _REPLY, self.name, attempt)
             valid = NO_LEVEL <= reply.value.level <= self.highest
-            return Entries.of(reply, [(0, reply.value if valid else None)])
+            return reply, [(0, reply.value if valid else None)]
 
         items = [[content_id(case.text), case.query]]
         results = await judge.verdicts(
@@ -231,11 +231,3 @@ class Rubric(Evaluator):
             )
             for at in order
         ]
-
-
-def rubrics_of(judging: JudgeConfig) -> tuple[Rubric, ...]:
-    """Return the rubrics that are part of the judging settings."""
-    return tuple(
-        Rubric(name, rubric_settings.requirement, rubric_settings.levels, rubric_settings.aim)
-        for name, rubric_settings in judging.rubrics.items()
-    )

@@ -33,8 +33,7 @@ from redraft.graphs.state import (
 )
 from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
 from redraft.settings import AUTO
-from redraft.store.checkpoints import thread_of
-from redraft.store.connection import off_loop
+from redraft.store.connection import off_loop, thread_of
 
 Graph = StateGraph[State, Any, GraphInput, GraphOutput]
 _OWN_DRAFT = "given"

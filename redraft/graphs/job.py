@@ -50,7 +50,6 @@ from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
-from redraft.evaluators.reference.questions import Reference
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, MARGIN, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
@@ -162,7 +161,7 @@ class Job:
                 sources |= {source: details[source]} if source in details else {}
         *others, last = self.pool.judges
         turns, objectors = self._turns, others if judging.confirm else self.pool.judges
-        reference = Reference(
+        return Panel(
             self.store,
             self._reader,
             tuple(self._judge(worker, turn) for worker in objectors for turn in turns),
@@ -170,9 +169,10 @@ class Job:
             judging.model_copy(update=sources),
             self.observe,
             self.outliner,
+            metrics,
+            run.settings.query,
+            confirmer=self._judge(last, turns[0]) if judging.confirm else None,
         )
-        confirmer = self._judge(last, turns[0]) if judging.confirm else None
-        return Panel(reference, metrics, query=run.settings.query, confirmer=confirmer)
 
     @cached_property
     def referees(self) -> tuple[Referee, ...]:

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer, ReviewQuestion
+from redraft.evaluators.base import ACCUSING, is_same_error
 from redraft.evaluators.metric_info import MetricAim, goal_status
-from redraft.evaluators.similarity import is_same
 from redraft.fields import Settings, error_text
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
 from redraft.text.sanitizer import clean, one_line
@@ -29,8 +29,6 @@ Way = Literal["edit", "correct"]
 
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
-ACCUSING = ("remove", "correct")
-"""The tasks of findings that say that the document does not support the draft."""
 _ESSENTIAL = 3
 """The weight of what nobody understands the whole without."""
 _WRONG_ANSWER = ("coverage", "contradicted")
@@ -105,16 +103,6 @@ def errors_in(evaluations: Judged, aims: Aims, gone: Sequence[str] = ()) -> list
         if counts and not any(is_same_error(finding, earlier) for earlier in errors):
             errors.append(finding)
     return errors
-
-
-def is_same_error(error: Finding, second: Finding) -> bool:
-    """Return whether two findings, of one draft or of two, object to the same claim: by the same words of the document,
-    or to the same answer to one question, in one sentence, or for the same reason."""
-    places = [finding.evidence.span for finding in (error, second) if finding.evidence and finding.evidence.span]
-    if error.id == second.id or (len(places) == 2 and places[0].overlaps(places[1])):
-        return True
-    subjects = ((error.question, second.question), (error.sentence, second.sentence), (error.expected, second.expected))
-    return is_same(error.found, second.found) and any(is_same(*pair) for pair in subjects)
 
 
 def with_same_errors(ids: Sequence[str], evaluations: Judged) -> list[str]:

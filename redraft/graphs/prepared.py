@@ -19,7 +19,7 @@ from redraft.store.table import Cache
 from redraft.text.chunks import chunk
 from redraft.text.languages import language_context
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
+from redraft.text.tokens import Tokenizer, tokenizer_for
 from redraft.text.vectors import Encoder
 
 
@@ -96,7 +96,7 @@ def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
     """Return the model's tokenizer, with a warning where it is an approximation. Models that read no prompts cannot
     overflow a window."""
     if not reads_prompts(settings.model):
-        return EstimatingTokenizer(), ""
+        return Tokenizer(), ""
     return tokenizer_for(name_of(settings.model))
 
 
@@ -113,7 +113,7 @@ class OpenModel:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer that counts its tokens, or an estimate."""
-        return EstimatingTokenizer() if self.is_object else tokenizer_of(self.settings)[0]
+        return Tokenizer() if self.is_object else tokenizer_of(self.settings)[0]
 
     @property
     def window(self) -> int | None:

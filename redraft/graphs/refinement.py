@@ -33,6 +33,7 @@ from redraft.domain import (
     widened,
 )
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.base import ACCUSING
 from redraft.evaluators.metric_info import goal_status
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs import policy
@@ -184,7 +185,7 @@ async def _rule_on(state: State, job: Job, ruling_requests: Sequence[RulingReque
     due = [
         (finding, against)
         for finding, against in ruling_requests
-        if finding.task in policy.ACCUSING and finding.metric != REVIEW
+        if finding.task in ACCUSING and finding.metric != REVIEW
     ]
     if job.arbiter is None or job.refinement.policy == "paper" or not due:
         return

@@ -33,10 +33,18 @@ from redraft.errors import (
 )
 from redraft.llm.addresses import MIN_SECRET, check_key, plain_address, redacted
 from redraft.llm.base import TRUNCATED, Model, Reply, Request, Sampling
-from redraft.llm.envelope import answered_by, finish_of, other_model, text_of, usage_of
-from redraft.llm.failures import safe_cause, status_of, translate
 from redraft.llm.reasoning_budget import ReasoningBudget, reasoning_tokens, refuses_sampling, usual_room
 from redraft.llm.replies import NoValueError, read_value
+from redraft.llm.responses import (
+    answered_by,
+    finish_of,
+    other_model,
+    safe_cause,
+    status_of,
+    text_of,
+    translate,
+    usage_of,
+)
 from redraft.llm.structured_output import LIMITS, NAMES, Mode, OutputModes, messages_of, modes_for, named_schema
 from redraft.prompts.contract import InputT, ValueT
 from redraft.settings import DraftConfig

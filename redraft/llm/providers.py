@@ -29,8 +29,7 @@ from redraft.errors import OversizeReply, ProviderError, RedraftError, Set, Usag
 from redraft.llm.addresses import environment_keys, name_of
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, opened_chat
-from redraft.llm.envelope import completion_message
-from redraft.llm.failures import check_address_hint, redact
+from redraft.llm.responses import check_address_hint, completion_message, redact
 from redraft.settings import DraftConfig
 
 PROVIDERS = tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redraft.domain import Usage
 from redraft.errors import Set, TruncatedReasoning
 from redraft.llm.base import Request
-from redraft.llm.envelope import THOUGHTS
+from redraft.llm.responses import THOUGHTS
 from redraft.text.reply_cleanup import strip_reasoning
 
 if TYPE_CHECKING:

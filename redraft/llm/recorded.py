@@ -36,12 +36,10 @@ from redraft.errors import (
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, ask_model
-from redraft.llm.budget import FREE, Budget
-from redraft.llm.envelope import plausible_usage
-from redraft.llm.rate_limiter import Limiter, RetryPolicy
+from redraft.llm.budget import FREE, Budget, Limiter, RetryPolicy
+from redraft.llm.responses import plausible_usage
 from redraft.llm.structured_output import (
     KEYWORDS,
-    bytes_beside,
     bytes_of,
     full_schema,
     messages_of,
@@ -76,12 +74,12 @@ _locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, as
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    """One reserved attempt: when it waited and began, its bytes, its ledger entry, and the most completion tokens
-    reserved."""
+    """One reserved attempt: when it waited and began, about how many tokens its prompt has, its ledger entry, and the
+    most completion tokens reserved."""
 
     began: float
     sent: float
-    size: int
+    tokens: int
     reservation: Reservation
     call: Call
     most_out: int
@@ -187,7 +185,7 @@ class RecordedModel:
                     if (expect_reasoning := getattr(self.inner, "expect_reasoning", None)) is not None:
                         expect_reasoning(self._capabilities.reasoning_tokens or 0)
                 request = replace(request, mode=self._capabilities.mode)
-                return await self._asked(request, key, bytes_of(request.text))
+                return await self._asked(request, key)
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -207,7 +205,7 @@ class RecordedModel:
         self.observer(CallAnswered(request.label, usage, 0.0, cached=True, finish_reason=finish, **names))
         return Reply(value_in(request, text), text, usage, finish, cached=True, repaired=answer.repaired)
 
-    async def _asked(self, request: Request[InputT, ValueT], key: str, size: int) -> Reply[ValueT]:
+    async def _asked(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT]:
         """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
         more in another mode."""
         tries = RetryPolicy(self.limiter, self._patience, self.limits, structured=request.prompt.returns is not str)
@@ -215,7 +213,7 @@ class RecordedModel:
         since = time.monotonic()
         while True:
             try:
-                async with self._reserved(request, key, attempt, size + bytes_beside(request), since) as pending:
+                async with self._reserved(request, key, attempt, since) as pending:
                     try:
                         return await self._attempt(request, pending)
                     except ModelError as error:
@@ -247,20 +245,22 @@ class RecordedModel:
 
     @asynccontextmanager
     async def _reserved(
-        self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
+        self, request: Request[Any, Any], key: str, attempt: int, since: float
     ) -> AsyncIterator[_PendingCall]:
         """Wait for a slot and for the budget, and reserve the attempt."""
-        tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
+        sampling, schema = request.sampling, prompt_schema(request)
+        messages = (*messages_of(request), *([Message("schema", schema)] if schema else ()))
+        size = sum(bytes_of(message.text) for message in messages)
+        tokens = max(1, size // _BYTES_A_TOKEN_AS_A_RULE)
         count = most_tokens_of if self.tokenizer is None else self.tokenizer.count
         # A long text is counted in a thread; for a short one that would take longer than counting does.
         counts_here = self.tokenizer is None or size <= _SHORT_BYTES
         most_in = most_tokens_in(request, count) if counts_here else await off_loop(most_tokens_in, request, count)
         most_out = self.inner.most_tokens(request.sampling)
-        async with self.limiter.slot(tokens) as began:
-            sampling, reply_room = request.sampling, most_out
+        async with self.limiter.slot(tokens + (sampling.max_tokens or 0)) as began:
+            reply_room = most_out
             if sampling.max_tokens is not None:
                 reply_room = min(most_out, sampling.max_tokens + getattr(self.inner, "reasoning_tokens", 0))
-            schema = prompt_schema(request)
             call = Call(
                 run=self.run,
                 key=key,
@@ -277,22 +277,21 @@ class RecordedModel:
                 started=now(),
                 seconds=0.0,
                 usage=Usage(reported=False),
-                lost_tokens=max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE)) + reply_room,
+                lost_tokens=max(1, min(most_in, tokens)) + reply_room,
                 booked_usd=None if self.price is None else self.price.of(Usage(most_in, most_out)),
-                messages=(*messages_of(request), *([Message("schema", schema)] if schema else ())),
+                messages=messages,
             )
             async with self.budget.reserved(self.store.calls, call) as reservation:
                 if self._hopeless is not None:
                     raise copy(self._hopeless) from self._hopeless.__cause__
                 sent = time.monotonic()
-                yield _PendingCall(began, sent, size, reservation, replace(call, waited=sent - since), most_out)
+                yield _PendingCall(began, sent, tokens, reservation, replace(call, waited=sent - since), most_out)
 
     async def _attempt(self, request: Request[InputT, ValueT], pending: _PendingCall) -> Reply[ValueT]:
-        tokens = max(1, pending.size // _BYTES_A_TOKEN_AS_A_RULE)
         prompt, sampling = request.prompt, request.sampling
         self.observer(
             CallStarted(
-                *(request.label, pending.call.waited, tokens, prompt.returns is not str),
+                *(request.label, pending.call.waited, pending.tokens, prompt.returns is not str),
                 *(sampling.temperature, sampling.top_p, sampling.max_tokens),
                 model=self.identity,
                 prompt=prompt.name,
@@ -373,8 +372,8 @@ class RecordedModel:
         if usage.reported:
             cost = None if self.price is None else self.price.of(usage)
         else:
-            prompt, reply = pending.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
-            usage = Usage(prompt, reply, reported=False)
+            reply = bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
+            usage = Usage(pending.tokens, reply, reported=False)
         seconds = time.monotonic() - pending.sent
         return replace(pending.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
 

@@ -183,10 +183,6 @@ def named_schema(request: Request[Any, Any], mode: Mode, takes: Collection[str])
     return {"title": function["name"], **fitted(function["parameters"], shape, request.given, takes, tags)}
 
 
-# Bytes of a complaint, without the reply.
-_COMPLAINT_BYTES = 200
-
-
 def most_tokens_of(text: str) -> int:
     """Return the most tokens that a text can have in any vocabulary: one per byte, even after normalization."""
     return len(text) if text.isascii() else max(bytes_of(text), bytes_of(unicodedata.normalize("NFKC", text)))
@@ -195,12 +191,3 @@ def most_tokens_of(text: str) -> int:
 def bytes_of(text: str) -> int:
     """Return the size of a text when it is sent."""
     return len(text.encode("utf-8", "replace"))
-
-
-def bytes_beside(request: Request[Any, Any]) -> int:
-    """Return the bytes sent in addition to the prompt: the schema, twice for a repair, and the rejected reply."""
-    schema = full_schema(request)
-    size = bytes_of(json.dumps(schema)) if schema else 0
-    if request.complaint is None:
-        return size
-    return 2 * size + bytes_of(request.complaint.reply) + bytes_of(request.complaint.reason) + _COMPLAINT_BYTES

@@ -29,7 +29,7 @@ from redraft.prompts.contract import (
     refusing,
     synonyms,
 )
-from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
+from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, Reasoned, SentenceNames, Statement
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import ItemRef, TaggedItem
 
@@ -129,22 +129,20 @@ class ValidateFactsInput(PromptInput):
     facts: Annotated[list[TreeFact], Fence("fact", "the key facts to judge")]
 
 
-class FactAssessment(ReplyModel):
+class FactAssessment(Reasoned):
     """Whether a fact passes, and why."""
 
     id: Annotated[int, ItemRef("facts"), IDS]
-    reason: Reason
     verdict: Annotated[Pass, Label(Pass, "pass", names=LABELS)]
 
 
 FactAssessments = Facts[FactAssessment]
 
 
-class FactSupport(ReplyModel):
+class FactSupport(Reasoned):
     """Whether the excerpt bears a fact out, why, and the words of the excerpt that do."""
 
     id: Annotated[int, ItemRef("facts"), IDS]
-    reason: Reason
     quote: Quote
     verdict: Annotated[Pass | Unsure, Label(Pass, "pass", "support", names=LABELS)]
 
@@ -285,11 +283,10 @@ class RuleInput(DocumentView):
     contested: bool = False
 
 
-class PointRuling(ReplyModel):
+class PointRuling(Reasoned):
     """Why, the document's words that decide, and the verdict."""
 
     id: Annotated[int, ItemRef("points"), IDS]
-    reason: Reason
     quote: Quote
     verdict: Annotated[RulingVerdict, Label(RulingVerdict, "ruling", names=LABELS)]
 

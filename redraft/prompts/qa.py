@@ -70,6 +70,15 @@ Reason = Annotated[
     Aside, AliasNames("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")
 ]
 """The reason for a statement."""
+
+
+class Reasoned(ReplyModel):
+    """What is said of an item, and first of all why."""
+
+    id: int
+    reason: Reason
+
+
 IDS = AliasNames("tag", "question id", "pair id", "sentence id", "fact id", "item id", "identifier", "qid")
 """What models call the id of an item."""
 LABELS = ("label", "judgement", "judgment", "decision", "conclusion", "result", "status", "assessment")
@@ -236,12 +245,11 @@ class CompareInput(PromptInput):
     pairs: Annotated[list[Pair], Fence("pair", "the answers to compare")]
 
 
-class Comparison(ReplyModel):
+class Comparison(Reasoned):
     """How much of the document's answer the summary's gives, or that it contradicts it, or that it cannot be told; and
     why, which names what is missing of a part."""
 
     id: Annotated[int, ItemRef("pairs"), IDS]
-    reason: Reason
     verdict: Annotated[Verdict, Label(Verdict, "verdict", names=LABELS)]
 
 
@@ -438,11 +446,10 @@ class JudgeAnswersInput(PromptInput):
     answers: Annotated[list[AnswerPair], Fence("pair", "the answers to judge")]
 
 
-class AnswerVerdict(ReplyModel):
+class AnswerVerdict(Reasoned):
     """Whether an answer says what the reference says, and why."""
 
     id: Annotated[int, ItemRef("answers"), IDS]
-    reason: Reason
     verdict: Annotated[Correctness | Unsure, Label(Correctness, "correctness", names=LABELS)]
 
 

@@ -6,10 +6,9 @@ import mammoth
 from lxml import etree
 
 from redraft.errors import DocumentError
-from redraft.readers.archive import Archive, zipped
 from redraft.readers.builder import ReadText, TextBuilder
 from redraft.readers.html import HtmlWalker
-from redraft.readers.markup import child, coverage, elements, remove, tag, text_of, xml
+from redraft.readers.markup import Archive, child, coverage, elements, remove, tag, text_of, xml, zipped
 
 _MAIN = "word/document.xml"
 _LEFT_OUT = {"del": "tracked deletions", "r": "hidden parts", "rt": "phonetic readings", "txbx": "text boxes"}

@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 from redraft.document import Mark, MarkKind, Span
 from redraft.errors import DocumentError
-from redraft.readers.archive import Archive, resolve
 from redraft.readers.builder import TITLE_WIDTH, Heading, ReadCoverage, ReadText, TextBuilder
 from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.html import MATTER, HtmlWalker, body_of, kinds
-from redraft.readers.markup import attr, child, elements, page, size, tag, text_of, xml
+from redraft.readers.markup import Archive, attr, child, elements, page, resolve, size, tag, text_of, xml
 from redraft.text.sanitizer import one_line
 
 _CONTAINER = "META-INF/container.xml"

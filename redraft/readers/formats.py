@@ -38,27 +38,23 @@ def too_large(form: Format) -> dict[str, object]:
 
 
 _HEAD = 4096
+_ARCHIVE = b"PK\x03\x04"
+_SIGNS: dict[bytes, Format] = {b"%PDF": "pdf", b"{\\rtf": "rtf", b"WEBVTT": "vtt"}
+_IN_ARCHIVES: dict[bytes, Format] = {
+    b"application/epub+zip": "epub",
+    b"application/vnd.oasis.opendocument.text": "odt",
+    b"[Content_Types].xml": "docx",
+}
 
 
 def format_of(data: bytes) -> Format | None:
     """Return the format of a file without a name by its first bytes; None for text."""
-    head = data[:_HEAD]
-    if head.startswith(b"%PDF"):
-        return "pdf"
-    if head.startswith(b"{\\rtf"):
-        return "rtf"
-    if head.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):
-        return "vtt"
-    if head.startswith(b"PK\x03\x04"):
-        kinds: dict[bytes, Format] = {
-            b"application/epub+zip": "epub",
-            b"application/vnd.oasis.opendocument.text": "odt",
-            b"[Content_Types].xml": "docx",
-        }
-        return next((form for mark, form in kinds.items() if mark in head), None)
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    is_page = start.startswith((b"<!doctype html", b"<html")) or (start.startswith(b"<?xml") and b"<html" in start)
-    return "html" if is_page else None
+    head = data[:_HEAD].removeprefix(b"\xef\xbb\xbf")
+    if head.startswith(_ARCHIVE):
+        return next((form for mark, form in _IN_ARCHIVES.items() if mark in head), None)
+    page = head.lstrip().lower()
+    is_page = page.startswith((b"<!doctype html", b"<html")) or (page.startswith(b"<?xml") and b"<html" in page)
+    return "html" if is_page else next((form for sign, form in _SIGNS.items() if head.startswith(sign)), None)
 
 
 _PLACES = {"pdf": "pdf.file", "srt": "subtitles", "vtt": "subtitles", "eml": "mail"}

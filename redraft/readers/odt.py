@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from redraft.errors import DocumentError
-from redraft.readers.archive import Archive
 from redraft.readers.builder import ReadText, TextBuilder
 from redraft.readers.html import HtmlWalker
-from redraft.readers.markup import attr, coverage, elements, remove, tag, text_of, xml
+from redraft.readers.markup import Archive, attr, coverage, elements, remove, tag, text_of, xml
 
 _LEFT_OUT = {
     "annotation": "comments",

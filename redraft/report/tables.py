@@ -14,11 +14,11 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_serializer, field_validator
+from rich.cells import cell_len
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.text.sanitizer import clean, one_line, scrubbed
-from redraft.text.words import columns
 
 Clean = Annotated[str, AfterValidator(clean)]
 """Text without control characters."""
@@ -94,14 +94,14 @@ class Table:
 def aligned_rows(rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
     """Return rows of Markdown as a table, the first of them as its head, with columns that also align as plain text;
     numeric columns are aligned to the right."""
-    widths = [max(1, *(columns(without_marks(row[at])) for row in rows)) for at in range(len(rows[0]))]
+    widths = [max(1, *(cell_len(without_marks(row[at])) for row in rows)) for at in range(len(rows[0]))]
     rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
     lines = (
         " | ".join(
             # The escapes are not seen where the text is plain, and Markdown ignores the width.
             spaces + cell if right else cell + spaces
             for cell, width, right in zip(row, widths, numeric, strict=True)
-            for spaces in [" " * (width - columns(without_marks(cell)))]
+            for spaces in [" " * (width - cell_len(without_marks(cell)))]
         )
         for row in (rows[0], rule, *rows[1:])
     )

@@ -51,8 +51,7 @@ from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, chapter_of, document_of, document_of_task, order_of_chapter, summary_of
 from redraft.runs.prepare import check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
-from redraft.store.checkpoints import Checkpoints, thread_of
-from redraft.store.connection import off_loop
+from redraft.store.connection import Checkpoints, off_loop, thread_of
 from redraft.store.documents import ChapterRun, QuestionSets
 from redraft.store.runs import Run
 from redraft.text.sanitizer import CleanText, one_line
@@ -300,9 +299,8 @@ class Runner(OpenRuns, GraphSession):
         if run.judging is None or not lacking:
             return False
         async with self.at_work(run.id, visits=True) as job:
-            reference = job.judges.reference
             for evaluation in lacking:
-                now = await reference.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
+                now = await job.judges.part("questions" if "pack" in evaluation.details else "keyfacts", complete=True)
                 before = evaluation.details.get("pack", evaluation.details.get("keyfacts"))
                 if (now.id, now.missing) != (before, evaluation.missing):
                     return True
@@ -316,10 +314,10 @@ class Runner(OpenRuns, GraphSession):
             # What is not known yet is asked for; the run's judging names what it came to.
             assert run.judging is not None
             async with self.at_work(run.id) as job:
-                reference, is_pack = job.judges.reference, run.kind == "pack"
+                is_pack = run.kind == "pack"
                 stage = "questions about the document" if is_pack else "key facts of the document"
                 self.observe(StageStarted(stage, 0))
-                built = await reference.part("questions" if is_pack else "keyfacts", complete=True)
+                built = await job.judges.part("questions" if is_pack else "keyfacts", complete=True)
                 judging = run.judging.model_copy(update={run.kind: built.id})
                 await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
             await self.finish(run.id, "", "complete")
@@ -337,7 +335,7 @@ class Runner(OpenRuns, GraphSession):
         first, second = drafts[GIVEN], drafts[OTHER]
         async with self.at_work(run.id) as job:
             for draft in (first, second):
-                case = Case(statements_of(draft.text), (), job.judges.reference.reader, text=draft.text)
+                case = Case(statements_of(draft.text), (), job.judges.reader, text=draft.text)
                 await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
             if first.text.strip() == second.text.strip():
                 preferred = same()

@@ -24,9 +24,8 @@ from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import address_in, name_of, provider_of
 from redraft.llm.base import Model
-from redraft.llm.budget import Budget, PriceTable
+from redraft.llm.budget import Budget, Limiter, PriceTable, shared_limiter
 from redraft.llm.langsmith import tracing
-from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
 from redraft.prompts.book import PromptBook
@@ -37,10 +36,10 @@ from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import restore
 from redraft.settings import Limits, reads_prompts
 from redraft.store.calls import take_turn
-from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
-from redraft.store.connection import BUSY_SECONDS, off_loop
+from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.plain_serializer import PlainSerializer
 from redraft.store.runs import Run, Status
+from redraft.store.sqlite import SqliteCheckpoints
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language
 from redraft.text.tokens import tokenizer_for

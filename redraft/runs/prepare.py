@@ -50,7 +50,7 @@ from redraft.store.store import Store
 from redraft.text import languages
 from redraft.text.chunks import beginning
 from redraft.text.document_form import body_of
-from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
+from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words, has_words
 
@@ -143,7 +143,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
     if settings.by_chapter and settings.until is not None:
         of_all = ("leave out ", Set("until"), ", or read some of them with ", Set("chapters"))
         raise UsageError("chapters are read whole", fix=of_all)
-    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    tokenizer, warning = tokenizer_of(settings) if model is None else (Tokenizer(), "")
     warnings = [*document.notes, *([warning] if warning else [])]
     if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
         warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")

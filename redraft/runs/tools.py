@@ -93,7 +93,7 @@ FoundPassage = create_model("FoundPassage", start=int, end=int, place=str, text=
 
 def find_passages(document: Document, tokenizer: Tokenizer, query: str, count: int) -> list[BaseModel]:
     """Return the passages of a document nearest to a query, the nearest first."""
-    return [_passage(document, passage.span) for passage in Passages(document, tokenizer).nearest(query, count)]
+    return [_passage(document, span) for span in Passages(document, tokenizer).nearest(query, count)]
 
 
 def _passage(document: Document, span: Span) -> BaseModel:

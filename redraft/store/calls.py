@@ -28,7 +28,7 @@ Role = Literal["user", "assistant", "schema"]
 _MIN = 600
 _PARTS = "SELECT m.role, t.body FROM messages m JOIN message_texts t ON t.id = m.text WHERE m.call = ? ORDER BY m.idx"
 # Lines between which prompts have values: fences, and the gaps between passages.
-_BORDER = re.compile(r"^(?:</?[a-z_]+(?: [^>\n]{0,80})?>|\[…\])$", re.MULTILINE)
+_BORDER = re.compile(r"^(</?[a-z_]+(?: [^>\n]{0,80})?>|\[…\])$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,13 @@ def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> No
 
 def parts_of(words: str) -> Iterator[str]:
     """Yield the parts of a text in order: each long value, and what is in between."""
-    rest, start = "", 0
-    for border in (*_BORDER.finditer(words), None):
-        value = words[start : border.start() if border else len(words)]
+    rest = ""
+    for value in _BORDER.split(words):
         if len(value) >= _MIN:
             yield from filter(None, (rest, value))
             rest = ""
         else:
             rest += value
-        if border:
-            rest += border.group()
-            start = border.end()
     if rest:
         yield rest
 

@@ -13,7 +13,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -179,14 +179,10 @@ class Connection(ABC):
         return VERSION in versions
 
 
-def schema_statements() -> Iterator[str]:
-    """Yield the statements of the schema: each ends at an unindented line that ends with a semicolon."""
-    statement = ""
-    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
-        statement += line
-        if not line[0].isspace() and not line.startswith("--") and line.rstrip().endswith(";"):
-            yield statement
-            statement = ""
+def schema_statements() -> list[str]:
+    """Return the statements of the schema: each ends at an unindented line that ends with a semicolon."""
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
+    return re.findall(r"^CREATE (?:.*;|(?s:.*?)\n\S.*;)$", schema, re.MULTILINE)
 
 
 P = ParamSpec("P")
@@ -244,3 +240,51 @@ def shown(address: str | Path) -> str:
     query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _HIDDEN]
     parameters = f"?{urlencode(query, quote_via=quote, safe='/')}" if query else ""
     return f"{parts.scheme}://{name}{at}{host}{parts.path}{parameters}"
+
+
+_PREFIX = "run-"
+_TABLES = {"checkpoints", "checkpoint_blobs", "checkpoint_writes", "writes"}
+"""Those of LangGraph's savers, which create them when they are first used; each database has some of them."""
+_OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
+    " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
+)
+
+
+class Checkpoints:
+    """LangGraph's checkpoints of the runs of one database, in tables next to the others. LangGraph owns the tables;
+    this class only deletes from them."""
+
+    remedy: ClassVar = "delete the rows of thread {thread} from checkpoints, checkpoint_blobs, checkpoint_writes"
+    """What to do about checkpoints that cannot be used, with the thread as `{thread}`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.place = connection.place
+        """The file or the address that errors name."""
+        self.keeper: Connection | None = None
+        """A connection to checkpoints in memory, which last as long as one is open."""
+
+    def explained(self) -> AbstractContextManager[object]:
+        """Translate database errors of LangGraph's saver into ours."""
+        return self.connection.explained()
+
+    @property
+    def size(self) -> int:
+        """Return the bytes in a file of their own."""
+        with self.opened() as database:
+            return 0 if database is self.connection else database.size
+
+    def opened(self) -> AbstractContextManager[Connection]:
+        """Open the database that has them, which is empty where it is a file that does not exist yet."""
+        return nullcontext(self.connection)
+
+    def forget(self, runs: Sequence[str]) -> None:
+        """Remove the threads of runs."""
+        with self.opened() as connection, connection.writing() as raw:
+            for table in sorted(_TABLES & connection.tables()):
+                raw.executemany(f"DELETE FROM {table} WHERE {_OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
+
+
+def thread_of(run: str) -> str:
+    """Return the thread on which redraft itself drives a run."""
+    return f"{_PREFIX}{run}"

@@ -27,10 +27,10 @@ from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand, Set, StoreError, StoreLost, UsageError
-from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import (
     BUSY_SECONDS,
     VERSION,
+    Checkpoints,
     Connection,
     Transaction,
     Values,

@@ -1,21 +1,23 @@
-"""SQLite: transactions, settings, claims by locks of files, and error messages."""
+"""SQLite: transactions, settings, claims by locks of files, error messages, and checkpoints in a file of their own,
+so that their writes do not block the database's."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 from typing_extensions import override
 
 from redraft.errors import Advice, RunCommand, Set, StoreError
-from redraft.store.connection import BUSY_SECONDS, VERSION, Connection, Transaction, schema_statements
+from redraft.store.connection import BUSY_SECONDS, VERSION, Checkpoints, Connection, Transaction, schema_statements
 
 _VERSIONS = "_sqlite_migrations"  # as sqlite-utils calls it
 IN_MEMORY = Path(":memory:")
@@ -251,3 +253,56 @@ _ADVICE: Mapping[tuple[str, ...], Advice] = {
     ),
     ("readonly", "unable to open"): _UNWRITABLE,
 }
+
+
+class SqliteCheckpoints(Checkpoints):
+    """The checkpoints of one database, in a file next to it."""
+
+    remedy = "move that file away"
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        super().__init__(connection)
+        self._database = database = connection.path
+        self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
+        self.place = str(self.path)
+        self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else ""
+        self.keeper = SqliteConnection(IN_MEMORY, uri=self._memory) if self._memory else None
+
+    def address(self) -> str:
+        """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
+        if self._memory:
+            return self._memory
+        try:
+            allowed = self._database.stat().st_mode & 0o777
+            self.path.touch(mode=allowed)
+            # It switches to write-ahead logging in its turn, for which LangGraph's saver would not wait.
+            SqliteConnection(self.path).close()
+        except OSError as error:
+            raise store_error(error, self.path) from error
+        for file in (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-shm")):
+            # A user who may write to another's file cannot change its permissions, and SQLite deletes the log when the
+            # last connection closes, which may be another run's.
+            with suppress(PermissionError, FileNotFoundError):
+                mode = file.stat().st_mode & 0o777
+                if mode & ~allowed:
+                    file.chmod(mode & allowed)
+        return self.path.absolute().as_uri()
+
+    @override
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from error
+        except ValueError as error:
+            # This is what aiosqlite raises of a closed connection.
+            if str(error) != "no active connection":
+                raise
+            raise store_error(error, self.path) from error
+
+    @override
+    def opened(self) -> AbstractContextManager[Connection]:
+        if self.keeper is not None:
+            return nullcontext(self.keeper)
+        return closing(SqliteConnection(self.path if self.path.exists() else IN_MEMORY))

@@ -15,11 +15,10 @@ from redraft.domain import Chunk, KeyFacts, Pack, Round, Ruling
 from redraft.errors import RunCommand, RunError, Set, StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.calls import Calls, CapabilityStore, PromptRecord
-from redraft.store.checkpoints import Checkpoints, SqliteCheckpoints
-from redraft.store.connection import Connection, Transaction, is_server
+from redraft.store.connection import Checkpoints, Connection, Transaction, is_server
 from redraft.store.documents import ChapterRun, Documents, QuestionSets
 from redraft.store.runs import INCOMPLETE, HumanOpinion, Judgments, Run, Runs
-from redraft.store.sqlite import IN_MEMORY, SqliteConnection
+from redraft.store.sqlite import IN_MEMORY, SqliteCheckpoints, SqliteConnection
 from redraft.store.table import IN_LIST, Cache, RecordTable, in_list, insert_row, ordered, run_records
 
 # A text that somebody added goes with a run that used it.

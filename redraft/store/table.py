@@ -201,8 +201,14 @@ class Cache:
                 [(self._kind, key, owner, storable(body)) for key, body in bodies.items()],
             )
 
-    def merge(self, bodies: Mapping[str, str], merged: Callable[[str, str], str], owner: str = "") -> None:
-        """Store texts by key, `merged` with those that are stored, all or none."""
+    def extend(self, bodies: Mapping[str, str], owner: str = "") -> None:
+        """Store JSON objects of lists by key, all or none: what is stored under a key keeps its entries, and gets those
+        that it lacks."""
         with self._connection.writing():
-            stored = self.find(list(bodies))
-            self.put({key: merged(stored[key], body) if key in stored else body for key, body in bodies.items()}, owner)
+            extended = {key: json.loads(body) for key, body in self.find(list(bodies)).items()}
+            for key, body in bodies.items():
+                lists = extended.setdefault(key, {})
+                for name, entries in json.loads(body).items():
+                    by_text = {json.dumps(entry, sort_keys=True): entry for entry in [*lists.get(name, ()), *entries]}
+                    lists[name] = list(by_text.values())
+            self.put({key: json_text(lists) for key, lists in extended.items()}, owner)

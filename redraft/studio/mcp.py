@@ -35,7 +35,7 @@ from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.studio.feeds import Feed, Feeds
 from redraft.text.sanitizer import one_line
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 
 _log = logging.getLogger("redraft")
 _RUN = re.compile(r"[0-9a-f]{8}")
@@ -176,7 +176,7 @@ class McpTools:
     async def find_passages(self, source: SourceName, query: Query, count: Count = 3) -> dict[str, Any]:
         """Find the passages of a document that are nearest to a query, with their places."""
         document = await off_loop(self._document, source)
-        return {"passages": await off_loop(find_passages, document, EstimatingTokenizer(), query, count)}
+        return {"passages": await off_loop(find_passages, document, Tokenizer(), query, count)}
 
     async def cite(self, run: Run) -> dict[str, Any]:
         """Return the sentences of a run's summary with the places of the document that they come from."""

@@ -21,7 +21,7 @@ from redraft.batches.request import BatchRequest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, with_rubrics
-from redraft.evaluators.similarity import similarity
+from redraft.evaluators.consistency import similarity
 from redraft.fields import Section, field_like, option_of, validated
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.addresses import shown_name

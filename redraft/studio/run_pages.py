@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.errors import RedraftError, RunError, UsageError
-from redraft.evaluators.catalog import metrics, names, with_rubrics
+from redraft.evaluators.catalog import scoring, with_rubrics
 from redraft.fields import validated
 from redraft.prompts.book import SETS
 from redraft.report.dossier.contents import calls, read_dossier
@@ -253,7 +253,7 @@ async def refine(
         "words": body.words or run.settings.words or "",
         "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
-        "offered": tuple(evaluator.name for evaluator in metrics(names(evaluators), evaluators) if evaluator.aim),
+        "offered": scoring(evaluators),
         "not_understood": NOT_UNDERSTOOD,
         "built_in": EXTRACTIVE,
         "models": (await offer_of(request)).models,

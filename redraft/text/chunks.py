@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from redraft.document import Chunk, Document, Span
 from redraft.errors import Set, UsageError
-from redraft.text.sentences import BreakPoints
+from redraft.text.sentences import is_heading, paragraph_seams, sentences
 from redraft.text.tokens import Meter, Tokenizer
 
 
@@ -83,18 +84,18 @@ def chunk(
             f"a chunk of {budget} tokens is too small", fix=("use ", Set("chunk_tokens", MIN_BUDGET), " or more")
         )
     text = document.text[:end]
-    seams = BreakPoints(text, [section.span.start for section in document.sections] if natural else None)
+    sections = [section.span.start for section in document.sections] if natural else None
     ends = [*(mark.start for mark in document.members if mark.start < len(text)), len(text)]
     rest = LONGEST_REST if onward else 0
     tables = [Span(mark.start, mark.end) for mark in document.marks if mark.kind == "table"] if natural else []
-    chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), seams, ends, rest, tables)
+    chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), ends, sections, rest, tables)
     return chunker.run(start)
 
 
 @lru_cache(maxsize=256)
 def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
     """Return where the first `tokens` of a text end, as a chunk does."""
-    chunker = _Chunker(text, tokenizer, tokens, _measured(text, tokenizer), BreakPoints(text), [len(text)])
+    chunker = _Chunker(text, tokenizer, tokens, _measured(text, tokenizer), [len(text)])
     end = chunker.cut(0, tokens)
     return end if text[end:].strip() else len(text)
 
@@ -105,22 +106,37 @@ def _measured(text: str, tokenizer: Tokenizer) -> Meter:
     return tokenizer.measure(text)
 
 
-@dataclass(frozen=True, slots=True)
+# How much shorter, relative to the room, a stretch may be to end at a chapter or scene, and at a paragraph.
+_FOR_A_SCENE, _FOR_A_PARAGRAPH = 0.4, 0.25
+_SCENE = re.compile(r"[ \t]*(?:[*#•·⁂※~_=—–-][ \t]*){1,12}\n?[ \t]*\Z")
+_SPEAKS = re.compile(r"[\s>*_]*[\"“„«「『‘—–―]")
+_LONGEST_LINE = 120
+_CLAUSE_END = re.compile(r"[,;:—–)\]][\"'”’»]?(?=\s)|[、，；：]")
+_SPACE = re.compile(r"(?<=\S)(?=\s)")
+# How far back to search for an end within a sentence.
+_LOOKED_BACK = 2_000
+
+
+@dataclass
 class _Chunker:
-    """Greedy cutting over one measured text. A chunk ends at a seam. No token joins the two sides of a seam, so one
-    measurement gives exact counts between seams; only chunks that begin or end elsewhere are counted again."""
+    """Greedy cutting over one measured text. A chunk ends at a seam: after the line end, or before the space, that
+    follows a sentence. Seams are found where they are needed. No token joins the two sides of one, so one measurement
+    gives exact counts between seams; only chunks that begin or end elsewhere are counted again."""
 
     text: str
     tokenizer: Tokenizer
     budget: int
     meter: Meter
-    seams: BreakPoints
     ends: Sequence[int]
     """The ends of documents, which no chunk crosses."""
+    sections: Sequence[int] | None = None
+    """Offsets known to begin chapters; if given, ends of chapters, scenes, and paragraphs outside a dialogue are
+    preferred."""
     rest: int = 0
     """The most tokens after the budget within which a sentence may end."""
     tables: Sequence[Span] = ()
     """Tables, within which a chunk that begins before them does not end."""
+    _split: tuple[int, list[int]] = field(default=(-1, []), init=False)
 
     def run(self, start: int) -> list[Chunk]:
         chunks: list[Chunk] = []
@@ -147,5 +163,60 @@ class _Chunker:
             return bound
         limit = min(bound, self.meter.reach(start, max(0, allowed)))
         furthest = self.meter.reach(limit, self.rest) if self.rest else limit
-        end = min(bound, self.seams.end_near(start, limit, furthest))
+        end = min(bound, self._end_near(start, limit, furthest))
         return next((table.start for table in self.tables if start < table.start < end < table.end), end)
+
+    @cached_property
+    def _paragraphs(self) -> list[int]:
+        return [0, *paragraph_seams(self.text), len(self.text)]
+
+    @cached_property
+    def _preferred(self) -> tuple[tuple[list[int], float], ...]:
+        """The offsets at which chapters and scenes, and paragraphs outside a dialogue, begin."""
+        if self.sections is None:
+            return ()
+        section_starts, scenes, calm = frozenset(self.sections), list[int](), list[int]()
+        before = ""
+        for start, end in pairwise(self._paragraphs):
+            line = self.text[start : min(end, start + _LONGEST_LINE)].strip()
+            heads = start in section_starts or (end - start <= _LONGEST_LINE and is_heading(line))
+            if (heads and not is_heading(before)) or _SCENE.fullmatch(before):
+                scenes.append(start)
+            if not (_SPEAKS.match(before) and _SPEAKS.match(line)) and not is_heading(before):
+                calm.append(start)
+            before = line
+        return ((scenes, _FOR_A_SCENE), (calm, _FOR_A_PARAGRAPH))
+
+    def _end_near(self, start: int, limit: int, furthest: int) -> int:
+        """Return the best end of a stretch from `start` to about `limit`: a preferred one near it, the end of the
+        sentence that `limit` is in if it ends by `furthest`, the last seam before it, or else one within a
+        sentence."""
+        for places, share in self._preferred:
+            at = bisect_right(places, limit) - 1
+            if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
+                return places[at]
+        seams = self._around(limit)
+        after = [seam for seam in seams if limit <= seam <= furthest] if furthest > limit else []
+        if after:
+            return after[0]
+        before = [seam for seam in seams if start < seam <= limit]
+        # Within an over-long sentence: at a clause, else between words, else at a token.
+        for pattern in () if before else (_CLAUSE_END, _SPACE):
+            floor, stop = max(start, limit - _LOOKED_BACK), min(limit + 1, len(self.text))
+            ends = [match.end() for match in pattern.finditer(self.text, floor, stop)]
+            before = before or [end for end in ends if start < end <= limit and self.text[start:end].strip()]
+        return before[-1] if before else max(limit, start + 1)
+
+    def _around(self, limit: int) -> list[int]:
+        """Return the seams of the paragraph that `limit` is in, with its ends."""
+        at = bisect_right(self._paragraphs, limit) - 1
+        begin = self._paragraphs[at]
+        if begin == limit or at + 1 == len(self._paragraphs):
+            return [begin]
+        end = self._paragraphs[at + 1]
+        if self._split[0] != begin:
+            pairs = pairwise(sentences(self.text, Span(begin, end)))
+            line_ends = ((a.end, self.text.rfind("\n", a.end, b.start)) for a, b in pairs)
+            seams = (line_end + 1 if line_end >= 0 else sentence_end for sentence_end, line_end in line_ends)
+            self._split = (begin, [begin, *seams, end])
+        return self._split[1]

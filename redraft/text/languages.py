@@ -160,9 +160,7 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
 
 def other_language_in(document: Document) -> str:
     """Return a language other than English of a document, or of one of several; empty if there is none."""
-    main_language = primary(document.language) or detected_language(document.text)
-    languages = (main_language, *(span.language for span in language_spans_of(document)))
-    return next(filter(is_foreign, languages), "")
+    return next(filter(is_foreign, (span.language for span in language_spans_of(document))), "")
 
 
 def language_of(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
@@ -31,8 +30,7 @@ MAX_PLACES = 3
 """The most places that a sentence is traced to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A place that a sentence comes from."""
 
     text: int
@@ -44,8 +42,7 @@ class Link:
     method: Method
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceOrigin:
+class SentenceOrigin(NamedTuple):
     """A sentence of a text, and where it comes from."""
 
     span: Span
@@ -54,28 +51,6 @@ class SentenceOrigin:
     """The best first, at most three; empty if no parent supports it, so that it counts as invented."""
     margin: float = 0.0
     """The lead of the best place over the others, or how far below the floor the sentence is, from 0 to 1."""
-
-
-def links_to_json(origins: Sequence[SentenceOrigin]) -> str:
-    """Return origins in their stored form."""
-    return json.dumps(
-        [
-            [*origin.span, origin.margin, [[link.text, *link.span, link.weight, link.method] for link in origin.links]]
-            for origin in origins
-        ]
-    )
-
-
-def links_from_json(stored: str) -> tuple[SentenceOrigin, ...]:
-    """Return origins from their stored form."""
-    return tuple(
-        SentenceOrigin(
-            Span(start, end),
-            tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
-            margin,
-        )
-        for start, end, margin, links in json.loads(stored)
-    )
 
 
 # A draft is traced to its pieces and to the document, and each piece to its own parents.
@@ -418,13 +393,10 @@ class ComposedOrigin:
     """The links to the text in which the content first appeared, if no place is found."""
 
 
-Known = dict[int, tuple[ComposedOrigin, ...]]
-"""Composed texts by identity; its owner must keep the texts alive as well."""
-
-
-def compose(text: DerivedText, composed: Known | None = None) -> tuple[ComposedOrigin, ...]:
-    """Return the sentences of a text with their places in the document; texts in `composed` are not composed again."""
-    composed = {} if composed is None else composed
+def compose(text: DerivedText) -> tuple[ComposedOrigin, ...]:
+    """Return the sentences of a text with their places in the document."""
+    # By identity.
+    composed: dict[int, tuple[ComposedOrigin, ...]] = {}
     waiting = [text]
     # A running summary has hundreds of ancestors, too many for recursion.
     while waiting:
@@ -461,7 +433,9 @@ def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Dr
     return "" if met else "elsewhere"
 
 
-def _followed(traced: SentenceOrigin, parents: Sequence[DerivedText | int], composed: Known) -> ComposedOrigin:
+def _followed(
+    traced: SentenceOrigin, parents: Sequence[DerivedText | int], composed: Mapping[int, Sequence[ComposedOrigin]]
+) -> ComposedOrigin:
     """Return a sentence with its places in the document, by way of its parents, which are composed."""
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()

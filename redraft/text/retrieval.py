@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, pairwise
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from redraft.document import Chunk, Document, Span
+from redraft.document import Document, Span
 from redraft.lazy import pattern
 from redraft.text.chunks import overlapping, pieces, windows
 from redraft.text.languages import language_spans_of, undetected_language
@@ -33,10 +34,10 @@ _TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 class DocumentSearch:
     """The parts of one document and a search in them; they are cut and indexed once, at the first search."""
 
-    method: ClassVar[str] = "bm25"
-    """What the ranking is based on, in addition to meaning if there is an encoder."""
     sizes: ClassVar[tuple[int, int]]
     """The token counts that determine where the document is cut."""
+    telling: ClassVar[bool] = False
+    """Whether stop words of a query do not count."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
         self._document = document
@@ -46,7 +47,7 @@ class DocumentSearch:
     @property
     def name(self) -> str:
         """Return what the parts and their ranking depend on, as part of a cache key."""
-        by = f"{self.method} and {self._encoder.weights}" if self._encoder else self.method
+        by = f"bm25 and {self._encoder.weights}" if self._encoder else "bm25"
         in_language = f" in {language}" if (language := undetected_language(self._document)) else ""
         return f"{by} {self.sizes[0]}-{self.sizes[1]} {self._tokenizer.name}{in_language}"
 
@@ -55,12 +56,25 @@ class DocumentSearch:
         """Return all parts in document order."""
         raise NotImplementedError
 
-    def ranked(self, query: str, *, telling: bool = False) -> list[int]:
-        """Return the numbers of the parts that are related to a query, the best first; with `telling`, stop words do
-        not count."""
+    def nearest(self, query: str, count: int, within: Span | None = None) -> list[Span]:
+        """Return up to `count` parts most related to a query, the best first, and none outside `within`."""
+        near = (self.spans[at] for at in self._ranked(query))
+        inside = (span for span in near if within is None or span.overlaps(within))
+        return list(islice(inside, max(0, count)))
+
+    def around(self, place: Span, neighbours: int = 0) -> list[Span]:
+        """Return the fewest parts that together contain a place, and this many on either side."""
+        starts, ends = (partial(bisect_left, self.spans, key=itemgetter(at)) for at in (0, 1))
+        end = max(place.end, place.start + 1)
+        first = starts(place.start + 1) - 1
+        last = max(first, min(ends(end), starts(end) - 1))
+        return self.spans[max(0, first - neighbours) : last + neighbours + 1]
+
+    def _ranked(self, query: str) -> list[int]:
+        """Return the numbers of the parts that are related to a query, the best first."""
         if not query.strip() or not self.spans:
             return []
-        scores = self._index.scores(query, telling=telling)
+        scores = self._index.scores(query, telling=self.telling)
         order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > 0]
         if self._encoder is None:
             return order
@@ -105,30 +119,6 @@ class Windows(DocumentSearch):
         """Return all windows in document order."""
         return [span for block in self._blocks(WINDOW) for span in overlapping(block, self._meter, WINDOW, OVERLAP)]
 
-    def nearest(self, query: str, count: int) -> list[Span]:
-        """Return up to `count` windows most related to a query, the best first."""
-        return [self.spans[at] for at in self.ranked(query)[:count]]
-
-    def holding(self, place: Span) -> list[Span]:
-        """Return the first window that contains all of a place, or else the fewest that contain it together."""
-        spans = self.spans
-        last = bisect_right(spans, place.start, key=lambda span: span.start) - 1
-        first = bisect_left(spans, min(place.end, place.start + 1), key=lambda span: span.end)
-        for span in spans[first : last + 1]:
-            if span.start <= place.start and place.end <= span.end:
-                return [span]
-        windows: list[Span] = []
-        for span in spans[max(0, min(first, last)) :]:
-            if span.start >= place.end:
-                break
-            # The middle one of three adjacent windows is not needed.
-            if len(windows) > 1 and not self._document.text[windows[-2].end : span.start].strip():
-                windows.pop()
-            windows.append(span)
-            if span.end >= place.end:
-                break
-        return windows
-
     def parts(self, room: int, within: Span | None = None) -> list[Span]:
         """Return a document, or a place in it, in parts of at most `room` tokens that cover it.
 
@@ -143,16 +133,11 @@ class Windows(DocumentSearch):
         return list(overlapping([Span(*pair) for pair in pairwise(bounds)], self._meter, room, overlap))
 
     def _blocks(self, longest: int) -> Iterator[list[Span]]:
-        """Return the sentences of each document, those longer than `longest` tokens in pieces."""
-        text = self._document.text
-        at = 0
-        for bound in (*(mark.start for mark in self._document.members), len(text)):
-            block: list[Span] = []
-            while at < len(self._sentences) and self._sentences[at].start < bound:
-                block += pieces(text, self._sentences[at], self._meter, longest, longest)
-                at += 1
-            if block:
-                yield block
+        """Yield the sentences of each document, those longer than `longest` tokens in pieces."""
+        text, meter = self._document.text, self._meter
+        bounds = frozenset(mark.start for mark in self._document.members)
+        for block in _blocks(self._sentences, sorted(bounds), bounds):
+            yield [piece for sentence in block for piece in pieces(text, sentence, meter, longest, longest)]
 
 
 class Ranker:
@@ -209,32 +194,12 @@ class Passages(DocumentSearch):
     within a section, overlapping by a sentence. They are cut at the first search, in linear time."""
 
     sizes = (PASSAGE, LONGEST)
-
-    def nearest(self, query: str, count: int, within: Span | None = None) -> list[Chunk]:
-        """Return up to `count` passages most related to `query`, the best first, and none outside `within`."""
-        near = (self._passages[at] for at in self.ranked(query, telling=True))
-        inside = (passage for passage in near if within is None or passage.span.overlaps(within))
-        return list(islice(inside, max(0, count)))
+    telling = True
 
     @cached_property
     def windows(self) -> Windows:
         """Return the larger windows of the same document, which judges read."""
         return Windows(self._document, self._tokenizer, self._encoder)
-
-    def holding(self, span: Span) -> list[Chunk]:
-        """Return the fewest passages that together contain a place."""
-        first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
-        last = max(first, bisect_left(self._passages, span.end, key=lambda passage: passage.span.end))
-        return [passage for passage in self._passages[first : last + 1] if passage.span.start < span.end]
-
-    def around(self, span: Span, neighbours: int) -> list[Chunk]:
-        """Return the passages that contain a place, and this many on either side."""
-        inner = self.holding(span)
-        return self._passages[max(0, inner[0].index - neighbours) : inner[-1].index + neighbours + 1] if inner else []
-
-    def text(self, passage: Chunk) -> str:
-        """Return the passage's text."""
-        return self._document.text[passage.span.start : passage.span.end]
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -252,10 +217,6 @@ class Passages(DocumentSearch):
             for window in windows(block, self._meter, PASSAGE, following):
                 spans += pieces(self._document.text, window, self._meter, LONGEST, PASSAGE)
         return spans
-
-    @cached_property
-    def _passages(self) -> list[Chunk]:
-        return [Chunk(index, span, self._meter.tokens(*span)) for index, span in enumerate(self.spans)]
 
 
 def _blocks(sentences: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:

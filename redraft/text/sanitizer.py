@@ -72,24 +72,17 @@ def one_line(text: str, width: int = 0, *, middle: bool = False) -> str:
     return f"{line[: width - 1 - end].rstrip()}…{line[len(line) - end :].lstrip()}"
 
 
-_EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}|[*_]{1,3}(?!\w)")
+_EMPHASIS = re.compile(r"(?<!\w)([*_]{1,3})(?=\S)((?:[^*_]|(?<=\w)[*_](?=\w))++)(?<=\S)\1(?!\w)")
+_AT_AN_END = re.compile(r"\A[*_]{1,3}|(?<![*_])[*_]{1,3}\Z")
 
 
 def bare_quote(text: str) -> str:
     """Return a quotation without the marks of Markdown's emphasis: those in pairs, and others at its ends."""
-    text = text.strip()
-    marks, opened, dropped = list(_EMPHASIS.finditer(text)), dict[str, re.Match[str]](), list[re.Match[str]]()
-    for mark in marks:
-        if mark[0] in opened and not text[mark.start() - 1].isspace():
-            dropped += [opened.pop(mark[0]), mark]
-        elif text[mark.end() : mark.end() + 1].strip():
-            opened[mark[0]] = mark
-    dropped += [mark for mark in marks if mark not in dropped and (mark.start() == 0 or mark.end() == len(text))]
-    parts, end = [], 0
-    for mark in sorted(dropped, key=re.Match.start):
-        parts.append(text[end : mark.start()])
-        end = mark.end()
-    return "".join([*parts, text[end:]]).strip() or text
+    bare = text = text.strip()
+    for _ in range(2):
+        # Bold text may have italics in it.
+        bare = _EMPHASIS.sub(r"\2", bare)
+    return _AT_AN_END.sub("", bare).strip() or text
 
 
 def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:

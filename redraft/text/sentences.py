@@ -4,10 +4,7 @@ language. `benchmarks/sentences.py` compares it with others."""
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator
 from heapq import merge
 from itertools import accumulate, chain, pairwise
 from textwrap import wrap
@@ -336,79 +333,3 @@ def is_heading(line: str) -> bool:
     words = _WORD.findall(line)
     titled = [word for word in words if not _SMALL.match(word)]
     return bool(titled) and all(word[0].isupper() for word in titled)
-
-
-# How much shorter, relative to the room, a stretch may be to end at a chapter or scene, and at a paragraph.
-_FOR_A_SCENE, _FOR_A_PARAGRAPH = 0.4, 0.25
-_SCENE = re.compile(r"[ \t]*(?:[*#•·⁂※~_=—–-][ \t]*){1,12}\n?[ \t]*\Z")
-_SPEAKS = re.compile(r"[\s>*_]*[\"“„«「『‘—–―]")
-_LONGEST_LINE = 120
-_CLAUSE_END = re.compile(r"[,;:—–)\]][\"'”’»]?(?=\s)|[、，；：]")
-_SPACE = re.compile(r"(?<=\S)(?=\s)")
-
-
-@dataclass
-class BreakPoints:
-    """The offsets at which a text is best cut: after the line end, or before the space, that follows a sentence. They
-    are found where they are needed."""
-
-    text: str
-    sections: Sequence[int] | None = None
-    """Offsets known to begin chapters; if given, ends of chapters, scenes, and paragraphs outside a dialogue are
-    preferred."""
-    _split: tuple[int, list[int]] = field(default=(-1, []), init=False)
-
-    @cached_property
-    def _paragraphs(self) -> list[int]:
-        return [0, *paragraph_seams(self.text), len(self.text)]
-
-    @cached_property
-    def _preferred(self) -> tuple[tuple[list[int], float], ...]:
-        """The offsets at which chapters and scenes, and paragraphs outside a dialogue, begin."""
-        if self.sections is None:
-            return ()
-        section_starts, scenes, calm = frozenset(self.sections), list[int](), list[int]()
-        before = ""
-        for start, end in pairwise(self._paragraphs):
-            line = self.text[start : min(end, start + _LONGEST_LINE)].strip()
-            heads = start in section_starts or (end - start <= _LONGEST_LINE and is_heading(line))
-            if (heads and not is_heading(before)) or _SCENE.fullmatch(before):
-                scenes.append(start)
-            if not (_SPEAKS.match(before) and _SPEAKS.match(line)) and not is_heading(before):
-                calm.append(start)
-            before = line
-        return ((scenes, _FOR_A_SCENE), (calm, _FOR_A_PARAGRAPH))
-
-    def end_near(self, start: int, limit: int, furthest: int) -> int:
-        """Return the best end of a stretch from `start` to about `limit`: a preferred one near it, the end of the
-        sentence that `limit` is in if it ends by `furthest`, the last seam before it, or else one within a
-        sentence."""
-        for places, share in self._preferred:
-            at = bisect_right(places, limit) - 1
-            if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
-                return places[at]
-        seams = self._around(limit)
-        after = [seam for seam in seams if limit <= seam <= furthest] if furthest > limit else []
-        if after:
-            return after[0]
-        before = [seam for seam in seams if start < seam <= limit]
-        # Within an over-long sentence: at a clause, else between words, else at a token.
-        for pattern in () if before else (_CLAUSE_END, _SPACE):
-            floor, stop = max(start, limit - _LOOKED_BACK), min(limit + 1, len(self.text))
-            ends = [match.end() for match in pattern.finditer(self.text, floor, stop)]
-            before = before or [end for end in ends if start < end <= limit and self.text[start:end].strip()]
-        return before[-1] if before else max(limit, start + 1)
-
-    def _around(self, limit: int) -> list[int]:
-        """Return the seams of the paragraph that `limit` is in, with its ends."""
-        at = bisect_right(self._paragraphs, limit) - 1
-        begin = self._paragraphs[at]
-        if begin == limit or at + 1 == len(self._paragraphs):
-            return [begin]
-        end = self._paragraphs[at + 1]
-        if self._split[0] != begin:
-            pairs = pairwise(sentences(self.text, Span(begin, end)))
-            line_ends = ((a.end, self.text.rfind("\n", a.end, b.start)) for a, b in pairs)
-            seams = (line_end + 1 if line_end >= 0 else sentence_end for sentence_end, line_end in line_ends)
-            self._split = (begin, [begin, *seams, end])
-        return self._split[1]

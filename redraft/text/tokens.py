@@ -164,47 +164,58 @@ class Meter:
         return count if self._cost is None else int(self._cost[count])
 
 
+@dataclass(frozen=True)
 class Tokenizer:
-    """Counts tokens; measurements of a tokenizer are cached by its hash."""
+    """Counts tokens with a vocabulary, by OpenAI's byte-pair encoder; without one it estimates them from the shape of
+    the text, and tends to overestimate. Measurements of a tokenizer are cached by its hash."""
 
-    name: str
-    """The vocabulary, or `estimate`, which is recorded with every run that relied on it."""
+    encoding: tiktoken.Encoding | None = None
+    margin: float = MARGIN
+    """The factor of an estimate."""
+
+    @property
+    def name(self) -> str:
+        """Return the vocabulary, or `estimate`, which is recorded with every run that relied on it."""
+        return self.encoding.name if self.encoding else ESTIMATE
 
     def measure(self, text: str) -> Meter:
         """Count every span of `text` in advance."""
-        raise NotImplementedError
+        parts, costs = [np.zeros(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
+        for start, end in _blocks(text):
+            if self.encoding:
+                ends = _ends_of_tokens(self.encoding, text[start:end])
+            else:
+                ends, cost = estimate(text[start:end], self.margin)
+                costs.append(cost)
+            parts.append((start + ends).astype(np.uint32))
+        if self.encoding:
+            return Meter(np.concatenate(parts))
+        return Meter(np.concatenate(parts), np.cumsum(np.concatenate(costs)), UNIT)
 
     def count(self, text: str) -> int:
         """Return the number of tokens of `text`."""
         return self.measure(text).tokens(0, len(text))
 
 
-class TiktokenTokenizer(Tokenizer):
-    """OpenAI's byte-pair encoder."""
+@cache
+def _sizes(encoding: tiktoken.Encoding) -> Integers:
+    """Return the length of each token of a vocabulary in bytes, which takes a third of a second."""
+    values, sizes = encoding.token_byte_values(), np.ones(encoding.n_vocab, dtype=np.int64)
+    sizes[[encoding.encode_single_token(value) for value in values]] = [len(value) for value in values]
+    return sizes
 
-    def __init__(self, encoding: tiktoken.Encoding) -> None:
-        self.name = encoding.name
-        self._encoding = encoding
-        values = encoding.token_byte_values()
-        self._sizes = np.ones(encoding.n_vocab, dtype=np.int64)
-        """The length of each token in bytes."""
-        self._sizes[[encoding.encode_single_token(value) for value in values]] = [len(value) for value in values]
 
-    def measure(self, text: str) -> Meter:
-        parts = [np.zeros(0, dtype=np.uint32)]
-        for start, end in _blocks(text):
-            block = text[start:end]
-            try:
-                codes = self._encoding.encode_to_numpy(block, disallowed_special=())
-            except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file has one
-                codes = self._encoding.encode_to_numpy(block.encode("utf-8", "replace").decode(), disallowed_special=())
-            ends = np.cumsum(self._sizes[codes])
-            if not block.isascii():
-                # A character counts once it has begun.
-                data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
-                ends = np.cumsum((data & 0xC0) != 0x80)[ends - 1].astype(np.int64)
-            parts.append((start + ends).astype(np.uint32))
-        return Meter(np.concatenate(parts))
+def _ends_of_tokens(encoding: tiktoken.Encoding, block: str) -> Integers:
+    try:
+        codes = encoding.encode_to_numpy(block, disallowed_special=())
+    except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file has one
+        codes = encoding.encode_to_numpy(block.encode("utf-8", "replace").decode(), disallowed_special=())
+    ends: Integers = np.cumsum(_sizes(encoding)[codes])
+    if not block.isascii():
+        # A character counts once it has begun.
+        data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
+        ends = np.cumsum((data & 0xC0) != 0x80)[ends - 1].astype(np.int64)
+    return ends
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -226,23 +237,6 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             start = stop
 
 
-@dataclass(frozen=True)
-class EstimatingTokenizer(Tokenizer):
-    """Estimates from the shape of the text, and tends to overestimate."""
-
-    margin: float = MARGIN
-    name = ESTIMATE
-
-    def measure(self, text: str) -> Meter:
-        parts, costs = [np.zeros(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
-        for start, end in _blocks(text):
-            ends, cost = estimate(text[start:end], self.margin)
-            parts.append((start + ends).astype(np.uint32))
-            costs.append(cost)
-        cost = np.concatenate(costs)
-        return Meter(np.concatenate(parts), np.cumsum(cost, out=cost), UNIT)
-
-
 def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
     """Return the tokenizer of an OpenAI model, and a warning if it is not the model's own."""
     import tiktoken
@@ -255,7 +249,7 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
         warning = f"token counts for {model} are approximated with {name}"
     tokenizer = _vocabulary(name)
     if tokenizer is None:
-        return EstimatingTokenizer(), (
+        return Tokenizer(), (
             f"the tokenizer vocabulary {name} is not available; token counts are estimated with a margin of"
             f" {MARGIN - 1:.0%} (set TIKTOKEN_CACHE_DIR to a folder that holds it)"
         )
@@ -264,11 +258,9 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
 
 def tokenizer_named(name: str) -> Tokenizer:
     """Return the tokenizer that a stored run was planned with, or the estimate if it is no longer available."""
-    return (None if name == ESTIMATE else _vocabulary(name)) or EstimatingTokenizer()
+    return (None if name == ESTIMATE else _vocabulary(name)) or Tokenizer()
 
 
-# There is one for each vocabulary, as measurements of a tokenizer are cached, and to make it takes a third of a second.
-_encoder = cache(TiktokenTokenizer)
 _loaded: dict[str, tiktoken.Encoding | None] = {}
 
 
@@ -289,4 +281,4 @@ def _vocabulary(name: str) -> Tokenizer | None:
             has_files = os.path.isdir(folder) and bool(os.listdir(folder))
             thread.join(_FROM_DISK_SECONDS if has_files else _LOAD_SECONDS)
         encoding = _loaded.setdefault(name, None)
-    return None if encoding is None else _encoder(encoding)
+    return None if encoding is None else Tokenizer(encoding)

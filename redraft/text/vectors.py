@@ -12,7 +12,7 @@ from contextlib import nullcontext, redirect_stderr
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -209,34 +209,12 @@ _REMEMBERED = 20_000
 _BATCH = 32
 
 
-class Encoder(Protocol):
-    """Turns texts into rows of unit length."""
-
-    name: str
-    """The name of the model, as the user gave it, which is recorded with every run that relied on it."""
-
-    @property
-    def weights(self) -> str:
-        """Return the identity of the model's weights, part of cache keys."""
-        ...
-
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        """Return a row of unit length for every text, in order."""
-        ...
-
-
-@lru_cache(maxsize=1)
-def load_encoder(name_or_path: str) -> Encoder:
-    """Return the encoder in a local folder, without any download, or a public model by its name."""
-    model = load("SentenceTransformer", name_or_path, "the embedding model", device="cpu")
-    return _SentenceTransformerEncoder(name_or_path, model)
-
-
-class _SentenceTransformerEncoder:
-    """An encoder with a cache of recent texts."""
+class Encoder:
+    """Turns texts into rows of unit length by a model of sentence-transformers, with a cache of recent texts."""
 
     def __init__(self, name: str, model: SentenceTransformer) -> None:
         self.name = name
+        """The name of the model, as the user gave it, which is recorded with every run that relied on it."""
         self._model = model
         self._known: dict[str, Embeddings] = {}
         # Threads encode at once, and each forgets what is old.
@@ -244,7 +222,7 @@ class _SentenceTransformerEncoder:
 
     @cached_property
     def weights(self) -> str:
-        """Return a hash of the weights, since a folder may hold another model later."""
+        """Return a hash of the model's weights, part of cache keys, since a folder may hold another model later."""
         digest = hashlib.sha256()
         for name, values in sorted(self._model.state_dict().items()):
             digest.update(name.encode())
@@ -252,6 +230,7 @@ class _SentenceTransformerEncoder:
         return digest.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
+        """Return a row of unit length for every text, in order."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         with self._lock:
@@ -268,6 +247,13 @@ class _SentenceTransformerEncoder:
             for text in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
                 del self._known[text]
             return rows_of_texts
+
+
+@lru_cache(maxsize=1)
+def load_encoder(name_or_path: str) -> Encoder:
+    """Return the encoder in a local folder, without any download, or a public model by its name."""
+    model = load("SentenceTransformer", name_or_path, "the embedding model", device="cpu")
+    return Encoder(name_or_path, model)
 
 
 DUPLICATE = 0.6

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
@@ -130,26 +128,17 @@ def spaced(name: str) -> str:
     return one_line(name).replace("_", " ")
 
 
-def columns(text: str) -> int:
-    """Return the number of columns that a text takes on a terminal: East Asian letters take two, combining marks
-    none."""
-    if text.isascii():
-        return len(text)
-    letters = [letter for letter in text if unicodedata.category(letter) not in ("Mn", "Me", "Cf")]
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in letters)
-
-
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
-    if text.isascii():
-        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    from rich.cells import cell_len
+
     lines: list[str] = []
     line, is_empty = first, True
     for word in text.split():
         # A script without spaces may go on in the next line after any letter.
-        for at, piece in enumerate(word if columns(word) > width - columns(later) else [word]):
+        for at, piece in enumerate(word if cell_len(word) > width - cell_len(later) else [word]):
             space = " " * (not is_empty and at == 0)
-            if not is_empty and columns(line + space + piece) > width:
+            if not is_empty and cell_len(line + space + piece) > width:
                 lines.append(line)
                 line, space = later, ""
             line, is_empty = line + space + piece, False

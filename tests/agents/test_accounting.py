@@ -26,12 +26,12 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import SentenceConfusion, proofread
-from redraft.llm.base import FunctionModel, Line, Request
+from redraft.evaluators.coherence import SentenceConfusion, proofread
+from redraft.llm.base import TRUNCATED, FunctionModel, Line, Reply, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ConfusionInput, Confusions
 from redraft.store.store import Store
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 
 ScriptedReply = list[tuple[int, str | None]]
 ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
@@ -51,11 +51,11 @@ class ListedJudge:
         self.rooms.append(attempt.times * len(numbers))
         self.loosely.append(attempt.loosely)
         reply = self._replies.pop(0)
-        if isinstance(reply, Entries):
+        if isinstance(reply, tuple):
             return reply
         if isinstance(reply, Exception):
             raise reply
-        return Entries(reply)
+        return Reply("", "", Usage()), reply
 
 
 def settle(judge: ListedJudge, *batches: Sequence[int]) -> ItemResults[str]:
@@ -73,7 +73,7 @@ def looping() -> ReplyError:
 
 
 def begun(*entries: tuple[int, str | None]) -> Entries[str]:
-    return Entries(entries, broken_off=True)
+    return Reply("", "", Usage(), TRUNCATED), entries
 
 
 def agreed(entries: ScriptedReply, item: int) -> str | None:
@@ -141,7 +141,7 @@ EXCHANGES = {
     "skipped twice": Exchange(
         [[(1, YES)], [(1, YES)]], "01 0!", {1: YES}, f"{SKIPPED}; 1 of its entries named no existing item"
     ),
-    "repaired before": Exchange([Entries([(0, YES)], repaired=True)], "01", {0: YES}, SKIPPED),
+    "repaired before": Exchange([(Reply("", "", Usage(), repaired=True), [(0, YES)])], "01", {0: YES}, SKIPPED),
     "too late": Exchange(
         [LATE, [(0, YES)], LATE, [(1, NO)], [(2, YES)]], "012 0 12 1 2", {0: YES, 1: NO, 2: YES}, rooms=[3, 1, 2, 1, 1]
     ),
@@ -222,7 +222,7 @@ def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
         settle(ListedJudge(failure), [0, 1])
 
 
-BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
+BOOK, TOKENIZER = PromptBook("simple"), Tokenizer()
 TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
 _HOSTILE = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 _draws = count()

@@ -11,17 +11,16 @@ import pytest
 
 from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.examiner import is_answered
+from redraft.agents.examiner import is_answered, is_doubtful
 from redraft.agents.judge import Judge
 from redraft.builtin.facade import open_model
 from redraft.domain import Document, Evaluation, Finding, Ruling
-from redraft.evaluators.similarity import is_doubtful
 from redraft.llm.base import Model
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.store.store import Store
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.judges import (
     Harness,
     Json,
@@ -66,7 +65,7 @@ class Sheets:
 async def ruled(
     store: Store, script: Script | None, *requests: RulingRequest, document: Document | None = None, window: int = 8000
 ) -> list[Ruling]:
-    document, tokenizer = document or island(), EstimatingTokenizer()
+    document, tokenizer = document or island(), Tokenizer()
     model: Model = open_model() if script is None else function_model(script)
     tokens = tokenizer.count(document.text)
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)

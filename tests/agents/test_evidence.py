@@ -19,13 +19,14 @@ from redraft.agents.evidence import (
     Scope,
 )
 from redraft.agents.judge import Attempt, Entries, ItemResults
-from redraft.domain import Document, Evidence, Span
+from redraft.domain import Document, Evidence, Span, Usage
+from redraft.llm.base import Reply
 from redraft.prompts.coherence import FIND_STOPS
 from redraft.prompts.factual import RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CHOOSE_DRAFT, EDIT, REVISE
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
+from redraft.text.tokens import Tokenizer, tokenizer_named
 from tests.judges import Harness, Sheet, island, summary_of
 
 pytestmark = pytest.mark.usefixtures("api_key")
@@ -71,7 +72,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
         "It rained all day. Syme needed a spaceman's card. With it he could ship out on a freighter. "
         "The patrol would never find him there. The glowing card could not be forged. He waited. Nobody came."
     )
-    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    document, tokenizer = Document.from_text(text), Tokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(text))
     quoted = reader.quoted("The glowing card could not be forged.", [])
     assert quoted is not None
@@ -87,7 +88,7 @@ def test_evidence_is_widened_to_the_whole_answer() -> None:
 
 
 TEXT = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(600))
-TOKENIZER = EstimatingTokenizer()
+TOKENIZER = Tokenizer()
 TOKENS = TOKENIZER.count(TEXT)
 NOTHING, UNSURE = "nothing", "unsure"
 
@@ -119,7 +120,7 @@ class Judged:
             at = TEXT.find(f"Port{word}") if word else -1
             evidence = Evidence("Port", Span(at, at + 4)) if at >= 0 else None
             entries.append((n, ScriptedReply(word=word, evidence=evidence) if word else None))
-        return Entries(entries, repaired=True)
+        return Reply("", "", Usage(), repaired=True), entries
 
     async def verdicts(
         self, items: list[EvidenceQuery], new: Sequence[int] | None = None

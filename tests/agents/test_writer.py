@@ -24,7 +24,7 @@ from redraft.prompts.revision import EditInput, MustKnow, ReviseInput
 from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkInput
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import ends_sentence
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
 from tests.support import prose
 
@@ -318,7 +318,7 @@ def request(task: str = "Tell when.") -> Finding:
 
 async def revised(summary: str, reply: str, *findings: Finding, language: str | None = None) -> Completion:
     """What comes of a reply to an order to revise a summary."""
-    document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
+    document, tokenizer = Document.from_text(summary), Tokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
     reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), reader)
     order = RevisionRequest(ReviseInput(summary=summary, points=[], words=200), findings, 1)
@@ -374,7 +374,7 @@ def editing(room: int | None) -> tuple[Reviser, RevisionRequest]:
     """A reviser with so much room, of which each thing that a reader must know takes a hundred tokens; and a request
     to write a summary anew."""
     text = " ".join(f"In year {number} the keeper wrote about ship {number} and the storm." for number in range(400))
-    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    document, tokenizer = Document.from_text(text), Tokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
     spare = None if room is None else lambda _, inputs: room - 100 * len(inputs.must_know)
     writer = StructuredWriter(FunctionModel(str), 2.0, spare=spare)

@@ -65,7 +65,7 @@ async def test_waiting_calls_hear_of_a_full_disk(store: Store, monkeypatch: pyte
         ends = await both(fails(budget, store, booked, sent=sent), waits(budget, store, booked))
 
     assert ends == [FULL, FULL]
-    assert budget.in_flight == 0
+    assert not budget.in_flight
 
 
 class Doomed(Worker):

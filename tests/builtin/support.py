@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redraft.builtin.draft import summarize
-from redraft.builtin.judge import Checked, SourceText
+from redraft.builtin.judge import SourceText
+from redraft.llm.nli import ClaimAnswer
 from redraft.prompts.summarization import ChunkInput, WholeInput
 from redraft.text.sentences import sentences
 from tests.support import SAMPLE
@@ -24,7 +25,7 @@ def split(text: str) -> list[str]:
     return [text[span.start : span.end] for span in sentences(text)]
 
 
-def checks(texts: Sequence[str], summary: Sequence[str]) -> list[Checked]:
+def checks(texts: Sequence[str], summary: Sequence[str]) -> list[ClaimAnswer]:
     """What some texts say about the sentences of a summary."""
     source = SourceText(texts)
     return [source.check(sentence) for sentence in summary]
@@ -32,7 +33,7 @@ def checks(texts: Sequence[str], summary: Sequence[str]) -> list[Checked]:
 
 def faults(texts: Sequence[str], summary: Sequence[str]) -> set[int]:
     """The sentences with a fault."""
-    return {at for at, checked in enumerate(checks(texts, summary)) if checked.fault}
+    return {at for at, checked in enumerate(checks(texts, summary)) if checked.verdict != "supported"}
 
 
 def of_part(text: str, words: int, query: str | None = None) -> str:

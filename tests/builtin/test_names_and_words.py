@@ -102,7 +102,7 @@ def test_titles_and_negations_distinguish() -> None:
     pairs = [(text, text.replace("no part", wrong)) for wrong in ("a great part", "part")]
     for source, sentence in (*pairs, (pairs[0][1], text)):
         (checked,) = checks([source], [sentence])
-        assert checked.fault == "opposite"
+        assert checked.category == "relation"
 
 
 def test_named_subjects_stand_alone_and_pronouns_do_not() -> None:

@@ -91,9 +91,9 @@ def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer:
 def test_faults_of_the_check_are_corrected() -> None:
     wrong_summary = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty")
     points = [
-        _correct(sentence, checked.counterpart, checked.nearest)
+        _correct(sentence, checked.correction, checked.quote)
         for sentence, checked in zip(split(wrong_summary), checks([STORY], split(wrong_summary)), strict=True)
-        if checked.fault
+        if checked.verdict != "supported"
     ]
     assert len(points) == 2
     assert _revised(*points, summary=wrong_summary) == SUMMARY

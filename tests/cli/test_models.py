@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.llm import addresses, rate_limiter
+from redraft.llm import addresses, budget
 from redraft.llm.addresses import LocalServer
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatRequest, ChatServer, Fault, Reply
@@ -219,7 +219,7 @@ def test_a_model_that_fails_hides_no_others(tmp_path: Path) -> None:
 
 
 def test_unreachable_run_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(budget, "FIRST_PAUSE", 0.001)
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     text = f"http://127.0.0.1:{free_port()}/v1"
     done = LocalCommand(tmp_path, text).run("summarize", "book.md", "-m", "openai:m", "-w", "60", code=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import MODEL, LocalCommand, plan
 from tests.judges import PerfectModel, ScriptedReply, Sheet, island, read_sheet, scripted_replies, summary_of
@@ -22,7 +22,7 @@ PACK = ("pack", "build", "book.md")
 WRITES, JUDGES, OTHER = ("-m", MODEL), ("--judge", MODEL), ("-m", "openai:other", "--judge", MODEL)
 
 
-class Vocabulary(EstimatingTokenizer):
+class Vocabulary(Tokenizer):
     """A tokenizer that counts otherwise than the one of the built-in model."""
 
     name = "vocabulary"

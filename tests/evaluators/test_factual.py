@@ -13,7 +13,7 @@ from redraft import JudgeConfig, Limits
 from redraft.domain import Evaluation, KeyFacts, Span
 from redraft.errors import BudgetError, UsageError
 from redraft.report.history.results import Result
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.judges import (
     KEY,
     Harness,
@@ -357,7 +357,7 @@ async def test_query_without_a_tree_has_no_facts(harness: Harness) -> None:
 
 
 async def test_chunks_of_key_facts_repeat_what_they_overlap(two_harness: Harness) -> None:
-    text, tokenizer = two_harness.document.text, EstimatingTokenizer()
+    text, tokenizer = two_harness.document.text, Tokenizer()
 
     async def spans(**options: Any) -> list[Span]:
         keyfacts = await two_harness.keyfacts(perspective="narrative", keyfact_chunks=512, **options)

@@ -12,20 +12,10 @@ from hypothesis import strategies as st
 
 from redraft.agents.judge import ItemResults
 from redraft.domain import KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
-from redraft.evaluators.base import PanelVotes, Vote, Votes, mean_evaluation
+from redraft.evaluators.base import PanelVotes, Vote, Votes, bin_of, mean_evaluation
 from redraft.evaluators.coverage import shares
-from redraft.evaluators.faithfulness import by_level
-from redraft.evaluators.keyfact_recall import Shares, along_path, gaps, recalls
-from redraft.evaluators.reference.keyfacts import (
-    LEVELS,
-    ListedFact,
-    bin_of,
-    flatten,
-    items_of,
-    pruned,
-    pruning,
-    trees_for,
-)
+from redraft.evaluators.factual import Shares, along_path, by_level, gaps, recalls
+from redraft.evaluators.reference.keyfacts import LEVELS, ListedFact, flatten, items_of, pruned, pruning, trees_for
 from redraft.evaluators.statistics import Statistics
 from redraft.prompts.factual import FactTree
 

@@ -12,14 +12,15 @@ import pytest
 from redraft.agents.evidence import FAR, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span, Usage
 from redraft.errors import RefusedReply, RejectedRequest
-from redraft.evaluators.base import distinct_errors, without_conflicts, without_overruled
+from redraft.evaluators.base import distinct_errors
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS, withdrawn
+from redraft.evaluators.panel import without_conflicts, without_overruled
 from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.judges import Harness, PerfectModel, ScriptedReply, Sheet, island, summary_of
 
 SUMMARY = summary_of(1, 2, 3, 4, 5, 6)
@@ -154,7 +155,7 @@ VERSIONS = {"coverage": 8, "consistency": 10, "faithfulness": 5}
 
 @pytest.mark.nightly
 def test_reading_goes_with_the_metric_version() -> None:
-    source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
+    source, tokenizer = load(str(SAMPLE)), Tokenizer()
     reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
     items = [source.text[sentence.start : sentence.end] for sentence in sentences(source.text)][::25]
     questions = [f"Who was it of whom this is said: {sentence.split(',')[0]}?" for sentence in items]

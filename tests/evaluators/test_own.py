@@ -21,7 +21,6 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.catalog import RESERVED_NAMES, evaluators, names
 from redraft.evaluators.metric_info import METRICS, MetricAim, metric_named
 from redraft.evaluators.panel import Panel
-from redraft.evaluators.reference.questions import Reference
 from redraft.events import Event, Notice
 from redraft.graphs.policy import REVIEW
 from redraft.llm.base import FunctionModel
@@ -33,7 +32,7 @@ from redraft.runs.prepare import prepare, record, restore
 from redraft.settings import JudgeConfig, PolicyName, RefineConfig
 from redraft.store.runs import Run
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.judges import Harness, function_model, summary_of
 from tests.plugged import installed, package
 
@@ -123,14 +122,14 @@ def install(tmp_path: Path) -> Iterator[Any]:
 
 def panel(harness: Harness, *metrics: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
     """A jury that judges by these metrics, and by nothing else."""
-    tokenizer, document = EstimatingTokenizer(), harness.document
+    tokenizer, document = Tokenizer(), harness.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
     reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
     judge = Judge(model or function_model(harness.reply_to), PromptBook(), harness.store.verdicts)
     judging = JudgeConfig(metrics=tuple(metric.name for metric in metrics))
     observer = events.append if events is not None else lambda event: None
-    reference = Reference(harness.store, reader, (judge,), judge, judging, observer)
-    return Panel(reference, evaluators(judging, None, metrics)[:-1])
+    own = evaluators(judging, None, metrics)[:-1]
+    return Panel(harness.store, reader, (judge,), judge, judging, observer, evaluators=own)
 
 
 def begun(harness: Harness, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
@@ -152,7 +151,7 @@ async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     draft = run.draft
     assert draft is not None
     evaluations = await asyncio.gather(*(judges.judge_by(evaluator.name, draft) for evaluator in judges.evaluators))
-    stored = judges.reference.store.judgments.of(draft)
+    stored = judges.store.judgments.of(draft)
     assert stored == {evaluation.metric: evaluation for evaluation in evaluations}
     return stored
 

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from redraft.agents.examiner import words_of
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.similarity import f1, similarity, words
+from redraft.evaluators.consistency import f1, similarity
 from redraft.settings import SimilarityName
 from redraft.text.languages import language_context, language_of
 from redraft.text.vectors import Embeddings
@@ -89,7 +90,7 @@ def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"]
     assert math.isfinite(score)
     assert 0 <= score <= 1
     assert score == measure(second, first)
-    assert measure(first, first) == (1 if words(first) else 0)
+    assert measure(first, first) == (1 if words_of(first) else 0)
     assert measure("", first) == measure(first, "") == 0
 
 
@@ -98,7 +99,7 @@ def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"]
 @given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
 def test_ascii_scores_equal_rouge_score(first: str, second: str) -> None:
     expected = RougeScorer(["rouge1"], use_stemmer=True).score(first, second)["rouge1"].fmeasure
-    assert f1(words(first), words(second), "en") == expected
+    assert f1(words_of(first), words_of(second), "en") == expected
     if not language_of("\n".join(sorted((first, second)))):
         assert alike("rouge1", first, second) == expected
 

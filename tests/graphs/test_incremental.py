@@ -13,7 +13,7 @@ from redraft.errors import ModelError, RefusedReply, RejectedRequest, UsageError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.text.chunks import beginning
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 
@@ -120,7 +120,7 @@ async def test_target_compresses_at_the_token_cap(tmp_path: Path) -> None:
     assert limited.asked_for("compress")
 
 
-COUNTER = EstimatingTokenizer()
+COUNTER = Tokenizer()
 
 
 @pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])

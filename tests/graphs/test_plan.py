@@ -19,7 +19,7 @@ from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.prepare import prepare
 from redraft.text.chunks import chunk
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.support import SAMPLE, obedient, story
 
 BOOK = PromptBook()
@@ -32,7 +32,7 @@ def plan(sentences: int = 2_000, **chosen: object) -> Plan:
     values = DraftConfig.model_validate(
         {"strategy": "hierarchical", "chunk_tokens": 512, "context_tokens": 4096, "words": 300, **chosen}
     )
-    tokenizer = EstimatingTokenizer()
+    tokenizer = Tokenizer()
     chunks = chunk(document, tokenizer, values.chunk_budget)
     return strategy_named(values.strategy).plan(Planner(document, chunks, values, tokenizer, BOOK))
 
@@ -102,7 +102,7 @@ def test_target_limits_equal_the_released_code(chunks: int, tokens: list[int]) -
     )
     size = len(document.text) // chunks
     cut = [Chunk(n, Span(n * size, (n + 1) * size), 2048) for n in range(chunks)]
-    levels = Planner(document, cut, settings, EstimatingTokenizer(), BOOK).hierarchical().levels
+    levels = Planner(document, cut, settings, Tokenizer(), BOOK).hierarchical().levels
     limits = [settings.token_cap(level.words) for level in levels]
     assert limits[: len(tokens)] == tokens[: len(limits)]
     assert set(limits[len(tokens) :]) <= {900}

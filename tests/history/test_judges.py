@@ -23,7 +23,7 @@ from redraft.domain import (
     record_json,
 )
 from redraft.errors import RunError
-from redraft.evaluators import consistency, coverage, faithfulness, keyfact_recall
+from redraft.evaluators import consistency, coverage, factual
 from redraft.evaluators.metric_info import GOOD_VERDICTS
 from redraft.order import Evaluate
 from redraft.report.history.judges import By, basis, judged_by, quotes_of
@@ -90,8 +90,8 @@ def test_best_confirming_quotes_come_first(tmp_path: Path) -> None:
     assert GOOD_VERDICTS == {
         "coverage": coverage.ANSWERED,
         "consistency": consistency.CONSISTENT,
-        "keyfact_recall": keyfact_recall.STATED,
-        "faithfulness": faithfulness.SUPPORTED,
+        "keyfact_recall": factual.STATED,
+        "faithfulness": factual.SUPPORTED,
     }
     questions = [PackQuestion(n, "?", "what", "x", Evidence("x", Span(300 + n, 310 + n)), 0.5) for n in (1, 2)]
     sentences = [{"id": 1, "verdict": "none", "place": (100, 120)}, {"id": 2, "verdict": "entity", "place": (1, 5)}]

@@ -46,7 +46,7 @@ def test_copied_text_has_no_fault(texts: list[str], data: st.DataObject) -> None
 
 def test_similar_sentences_are_distinguished() -> None:
     text = "The price of salt was 3 pounds in May. The price of salt was 5 pounds in June. Ada met Bo. Ada met Cy."
-    assert [(checked.share, checked.fault) for checked in checks([text], split(text))] == [(1.0, "")] * 4
+    assert [(checked.share, checked.verdict) for checked in checks([text], split(text))] == [(1.0, "supported")] * 4
     assert faults([], split(STORY)) == set(range(len(split(STORY)))), "an empty text supports nothing"
 
 
@@ -91,7 +91,7 @@ def test_reworded_sentence_has_no_fault() -> None:
 )
 def test_shortened_sentence_has_most_pairs(fair: str, share: float) -> None:
     (checked,) = checks([STORY], [fair])
-    assert checked.fault == ""
+    assert checked.verdict == "supported"
     assert checked.share >= share
 
 

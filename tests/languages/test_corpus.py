@@ -28,7 +28,7 @@ from redraft.text.places import document_of
 from redraft.text.quotes import source_of
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences, sentences_in
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.cli.local_command import LocalCommand
 
 HERE = Path(__file__).parent
@@ -74,13 +74,13 @@ def test_sentences_are_those_of_each_document(paths: list[str]) -> None:
 def test_query_is_found_by_its_words(paths: list[str]) -> None:
     corpus = load_all(paths)
     with language_context(corpus):
-        passages = Passages(corpus, EstimatingTokenizer())
+        passages = Passages(corpus, Tokenizer())
         for asked, name in (
             ("Wem wurde die Mühle verkauft?", "de.txt"),
             ("Who kept the ledgers of the harbour?", "en.txt"),
             ("杉本清は誰ですか", "ja.md"),
         ):
-            assert document_of(corpus, passages.nearest(asked, 1)[0].span) == name, asked
+            assert document_of(corpus, passages.nearest(asked, 1)[0]) == name, asked
         origins = OriginTracer([corpus.text])
         text = "Der Müller verkaufte seine alte Mühle. The mill was sold to some merchants. Ein Wal sang im Fjord."
         first, second, third = origins.trace(text)

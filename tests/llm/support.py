@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from redraft.events import Event
 from redraft.llm.addresses import base_url
 from redraft.llm.base import Model, Request, Sampling
-from redraft.llm.budget import FREE, Budget
-from redraft.llm.rate_limiter import Limiter
+from redraft.llm.budget import FREE, Budget, Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import Prompt, PromptInput

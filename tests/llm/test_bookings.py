@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError, TransientError
-from redraft.llm import rate_limiter as module
+from redraft.llm import budget as module
 from redraft.llm.base import Complaint, FunctionModel
-from redraft.llm.budget import Budget
+from redraft.llm.budget import Budget, Limiter, shared_limiter
 from redraft.llm.chat import Mode
-from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import most_tokens_in
 from redraft.llm.structured_output import most_tokens_of
 from redraft.settings import Limits, Price

@@ -32,7 +32,7 @@ from redraft.errors import (
 from redraft.llm import providers
 from redraft.llm.addresses import base_url
 from redraft.llm.base import FunctionModel, Request, ScriptedModel
-from redraft.llm.failures import redact, translate
+from redraft.llm.responses import redact, translate
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault, Raw

@@ -21,7 +21,7 @@ from redraft.prompts.summarization import DocumentOutline
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.chatserver import Answer
 from tests.judges import KEY, Harness, PerfectModel, ScriptedReply, Sheet, island, keeper_in, summary_of
 
@@ -117,7 +117,7 @@ async def test_paper_neither_weighs_nor_ranks(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_outline_divides_the_questions(tmp_path: Path) -> None:
     harness = Harness(tmp_path, document=island(400))
-    length, tokenizer = len(harness.document.text), EstimatingTokenizer()
+    length, tokenizer = len(harness.document.text), Tokenizer()
     places = {at: Span(length * at // 4, length * (at + 1) // 4) for at in range(4)}
     outline = DocumentOutline(
         kind="other", line="All.", turning_points=[], cast=[], central=[1], important=[2], unneeded=[0], places=places

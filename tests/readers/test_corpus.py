@@ -14,7 +14,7 @@ from redraft.readers.documents import combine, load, load_all, parse
 from redraft.readers.parts import read_selection, split_document
 from redraft.text.chunks import chunk
 from redraft.text.places import document_of, percent_of
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.readers import makers
 
 TREES = ("alder", "birch", "cedar")
@@ -104,7 +104,7 @@ texts = st.lists(
 @given(texts=texts, budget=st.sampled_from([16, 20, 64, 1000]))
 def test_chunks_and_parts_keep_documents_apart(texts: list[str], budget: int) -> None:
     corpus = combine([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
-    tokenizer = EstimatingTokenizer()
+    tokenizer = Tokenizer()
     chunks = chunk(corpus, tokenizer, budget)
     assert "".join(corpus.text[slice(*piece.span)] for piece in chunks) == corpus.text
     marks = [mark for mark in corpus.marks if mark.kind == "document"]

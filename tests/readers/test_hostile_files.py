@@ -12,7 +12,7 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import DocumentError
-from redraft.readers import archive, documents, formats
+from redraft.readers import documents, formats, markup
 from redraft.readers.builder import check
 from redraft.readers.documents import load_bytes, read_in_subprocess
 from redraft.readers.parts import Selection
@@ -113,7 +113,7 @@ def test_readers_have_no_secrets_and_limits(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(documents, "_START", say)
     assert "OPENAI" not in refusal("pdf", b"x").message
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
-    monkeypatch.setattr(archive, "_MAX_PART_BYTES", 2_000_000)
+    monkeypatch.setattr(markup, "_MAX_PART_BYTES", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):
         formats.read("docx", bomb, "a.docx")
 

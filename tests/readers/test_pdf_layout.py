@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from redraft.readers.pdf.file import read
-from redraft.readers.pdf.page import Letter, leftward_pieces
+from redraft.readers.pdf.lines import Letter, leftward_pieces
 from redraft.text.places import pages_of
 from tests.readers import makers
 from tests.readers.webpages import texts

@@ -23,7 +23,7 @@ from redraft.prompts.revision import DecideInput, Decision, Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.trace import trace_markdown
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from tests.judges import (
     KEY,
     Harness,
@@ -299,7 +299,7 @@ async def test_the_board_fits_the_window(harness: OpenHarness) -> None:
     window = 3200
     await lead(opened, wordy, settings={"context_tokens": window}, rounds=1)
 
-    count_of = EstimatingTokenizer().count
+    count_of = Tokenizer().count
     summary = count_of(wordy)
     assert len(decisions(opened)[0].items("findings")) >= 3
     assert all(count_of(sheet.text) < window / 2 + summary + 700 for sheet in decisions(opened))

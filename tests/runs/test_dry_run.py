@@ -23,7 +23,7 @@ from redraft.readers.documents import parse
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.session import runner_of
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 from tests.judges import (
     QUESTION_LIMIT,
@@ -56,7 +56,7 @@ PROMPTS_OF_STAGES = {
 }
 WHY = "The text says so where it tells of this keeper, and nothing else in it speaks against that."
 FACTS, MENDED = 14, 6
-BOOK, TOKENIZER = PromptBook(), EstimatingTokenizer()
+BOOK, TOKENIZER = PromptBook(), Tokenizer()
 SUMMARY = summary_of(*range(1, 61))
 # More are wrong than two revisions mend, as there are several findings on each.
 POOR = summary_of(*range(1, 41), wrong={n: f"Bob{n}" for n in range(1, 41, 5)})

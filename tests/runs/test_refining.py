@@ -14,7 +14,7 @@ import pytest
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
 from redraft.events import Event, Notice
-from redraft.llm import rate_limiter
+from redraft.llm import budget
 from redraft.report.dossier.contents import read_dossier
 from redraft.report.history.results import Result
 from redraft.settings import PolicyName
@@ -203,7 +203,7 @@ async def test_the_paper_revises_nothing_without_verdicts(harness: OpenHarness) 
 async def test_provider_lost_while_judging_is_an_error(
     harness: OpenHarness, monkeypatch: pytest.MonkeyPatch, gone: ModelError
 ) -> None:
-    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(budget, "FIRST_PAUSE", 0.001)
 
     class Away(PerfectModel):
         def answer_from_summary(self, sheet: Sheet) -> ScriptedReply:

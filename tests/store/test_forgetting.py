@@ -224,9 +224,9 @@ async def test_checkpoints_go_with_their_run(tmp_path: Path) -> None:
 
 _KILLED = """
 import os, sys
-from redraft.store import checkpoints
+from redraft.store import sqlite
 from redraft.store.store import Store
-checkpoints.SqliteCheckpoints.forget = lambda self, runs: os._exit(9)
+sqlite.SqliteCheckpoints.forget = lambda self, runs: os._exit(9)
 with Store(sys.argv[1]) as store:
     print("ready", flush=True)
     store.forget(["fork-of-abc123", "abc123"])

@@ -110,10 +110,13 @@ def test_the_first_verdict_on_an_item_stands(store: Store) -> None:
     assert store.verdicts.find(["a", "b"]) == {"a": "first", "b": "new"}
 
 
-def test_more_verdicts_are_merged(store: Store) -> None:
-    store.verdicts.put({"a": "1"}, keep=True)
-    store.verdicts.merge({"a": "2", "b": "3"}, lambda verdict, new: f"{verdict}+{new}")
-    assert store.verdicts.find(["a", "b"]) == {"a": "1+2", "b": "3"}
+def test_stored_lists_are_extended(store: Store) -> None:
+    store.verdicts.put({"a": '{"said": [{"by": "Tom"}], "no": ["x"]}'}, keep=True)
+    store.verdicts.extend({"a": '{"said": [2, {"by": "Tom"}]}', "b": '{"no": [3]}'})
+    assert store.verdicts.find(["a", "b"]) == {
+        "a": '{"said": [{"by": "Tom"}, 2], "no": ["x"]}',
+        "b": '{"no": [3]}',
+    }
 
 
 def test_verdicts_are_kept_all_or_none(store: Store) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from redraft.text import tokens
-from redraft.text.tokens import ESTIMATE, EstimatingTokenizer, Tokenizer
+from redraft.text.tokens import ESTIMATE, Tokenizer
 from tests.vocabularies import DATA, true_vocabulary
 
 
@@ -24,7 +24,7 @@ def vocabulary(request: pytest.FixtureRequest) -> Tokenizer:
 @pytest.fixture(scope="session", params=["o200k_base", ESTIMATE])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     """A true vocabulary and the estimate, which is always there."""
-    counter = EstimatingTokenizer() if request.param == ESTIMATE else true_vocabulary(request.param)
+    counter = Tokenizer() if request.param == ESTIMATE else true_vocabulary(request.param)
     if counter is None:
         pytest.skip("the vocabulary is not on this machine")
     return counter

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.document import Mark
-from redraft.domain import Chunk, Document, DocumentSection, Span
+from redraft.domain import Document, DocumentSection, Span
 from redraft.readers.documents import load
 from redraft.text.retrieval import LONGEST, PASSAGE, WINDOW, Passages, Ranker, Windows
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import DUPLICATE, Embeddings, SentenceVectors, choose, rank
 from redraft.text.words import count_words
 from tests.text.hostile import raw_texts
 
-ESTIMATE = EstimatingTokenizer()
+ESTIMATE = Tokenizer()
 KEEPERS = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(300))
 CHINESE = "".join(f"第{n}座灯塔的看守人在清晨驶向港口。" for n in range(200))
 
@@ -66,7 +66,7 @@ def test_windows_are_found_by_words() -> None:
     assert any(span.start <= place < span.end for span in nearest)
     assert search.nearest("zygote", 3) == search.nearest(" ", 3) == []
     assert windows("").nearest("lamp", 3) == []
-    assert windows("").holding(Span(0, 0)) == []
+    assert windows("").around(Span(0, 0)) == []
     assert list(Ranker(["", ". ."], ["en", "en"]).scores("lamp")) == [0, 0]
 
 
@@ -155,13 +155,8 @@ def sectioned(text: str, *starts: int) -> Document:
     )
 
 
-def all_of(passages: Passages) -> list[Chunk]:
-    return passages._passages
-
-
 def said(text: str, *starts: int) -> list[str]:
-    passages = Passages(sectioned(text, *starts), ESTIMATE)
-    return [passages.text(passage) for passage in all_of(passages)]
+    return [text[passage.start : passage.end] for passage in Passages(sectioned(text, *starts), ESTIMATE).spans]
 
 
 class Letters:
@@ -184,14 +179,13 @@ class Letters:
 @given(raw_texts)
 def test_sentence_is_in_a_short_passage(text: str) -> None:
     passages = Passages(sectioned(text), ESTIMATE)
-    every_passage = all_of(passages)
-    assert [passage.index for passage in every_passage] == list(range(len(every_passage)))
-    assert all(0 < passage.tokens <= LONGEST for passage in every_passage)
-    assert all(a.span.start < b.span.start and a.span.end < b.span.end for a, b in pairwise(every_passage))
-    assert all(passages.text(passage) == passages.text(passage).strip() != "" for passage in every_passage)
+    every_passage, meter = passages.spans, ESTIMATE.measure(text)
+    assert all(0 < meter.tokens(*passage) <= LONGEST for passage in every_passage)
+    assert all(a.start < b.start and a.end < b.end for a, b in pairwise(every_passage))
+    assert all(text[slice(*passage)] == text[slice(*passage)].strip() != "" for passage in every_passage)
     covered = bytearray(len(text))
     for passage in every_passage:
-        covered[passage.span.start : passage.span.end] = b"1" * (passage.span.end - passage.span.start)
+        covered[slice(*passage)] = b"1" * (passage.end - passage.start)
     assert not "".join(text[at] for at in range(len(text)) if not covered[at]).strip()
 
 
@@ -200,9 +194,9 @@ def test_passages_keep_sections_and_sentences() -> None:
     starts = [section.span.start for section in source.sections]
     assert len(starts) > 5
     passages = Passages(source, ESTIMATE)
-    for passage in all_of(passages):
-        inside = [at for at in starts if passage.span.start < at < passage.span.end]
-        assert all(not source.text[passage.span.start : at].strip("# \n").count("\n") for at in inside)
+    for passage in passages.spans:
+        inside = [at for at in starts if passage.start < at < passage.end]
+        assert all(not source.text[passage.start : at].strip("# \n").count("\n") for at in inside)
     text = "# One\n\n## Two\n\nIt rained. It stopped.\n\n## Three\n\nThe sun came out."
     starts = (0, text.index("## Two"), text.index("## Three"))
     assert said(text, *starts) == ["# One\n\n## Two\n\nIt rained. It stopped.", "## Three\n\nThe sun came out."]
@@ -219,7 +213,10 @@ def test_the_passage_that_answers_comes_first() -> None:
     question = "Who drove Hester Vane and Ruth Crane down to Gannet Point behind the mare Duchess?"
     passages_found = passages.nearest(question, 3)
     assert len(passages_found) == 3
-    assert "Tobias Wren drove Hester Vane and Ruth Crane down to Gannet Point" in passages.text(passages_found[0])
+    assert (
+        "Tobias Wren drove Hester Vane and Ruth Crane down to Gannet Point"
+        in passages._document.text[slice(*passages_found[0])]
+    )
     assert passages_found == passages.nearest(question, 9)[:3]
 
 
@@ -234,7 +231,7 @@ def test_the_passage_that_answers_comes_first() -> None:
 def test_any_script_is_searched(text: str, query: str) -> None:
     at = text.index("# x")
     passages = Passages(sectioned(text, at), ESTIMATE)
-    assert passages.nearest(query, 5)[0].span.start == at
+    assert passages.nearest(query, 5)[0].start == at
 
 
 def test_an_encoder_finds_what_shares_no_word() -> None:
@@ -242,6 +239,6 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
     encoder = Letters()
     passages = Passages(sectioned(text, 0, text.index("# b")), ESTIMATE, encoder)
     assert encoder.encoded == [], "nothing is encoded before it is needed"
-    assert [passage.index for passage in passages.nearest("bacca", 1)] == [1]
+    assert passages.nearest("bacca", 1) == passages.spans[1:2]
     assert passages.nearest(" ", 1) == []
     assert encoder.encoded == ["# a\n\nzzz yyy.", "# b\n\nabba cab.", "bacca"]

@@ -16,7 +16,7 @@ from redraft.text import sentences as module
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.document_form import body_of
 from redraft.text.sentences import ends_sentence, is_heading, paragraph_seams, paragraphs, sentences, speaker_at
-from redraft.text.tokens import EstimatingTokenizer, Tokenizer
+from redraft.text.tokens import Tokenizer
 from tests.text.hostile import EXTREMES, raw_texts, texts
 
 relaxed = settings(max_examples=80, deadline=None)
@@ -154,7 +154,7 @@ PLAIN = "The tide went out over the bank, and nobody was there to see it but the
 
 def cut(text: str, budget: int, *, natural: bool = True) -> list[str]:
     document = parse(text.encode(), name="text.md")
-    chunks = chunk(document, EstimatingTokenizer(), budget, natural=natural)
+    chunks = chunk(document, Tokenizer(), budget, natural=natural)
     assert "".join(document.text[slice(*piece.span)] for piece in chunks) == document.text
     assert all(piece.tokens <= budget for piece in chunks)
     return [document.text[slice(*piece.span)] for piece in chunks]
@@ -315,7 +315,7 @@ def test_extremes(tokenizer: Tokenizer, name: str) -> None:
 
 
 def test_long_sentence_ends_at_a_clause() -> None:
-    tokenizer = EstimatingTokenizer()
+    tokenizer = Tokenizer()
     clauses = "the wind that came over the marsh was cold, " * 30
     for end in boundaries(chunk(document(clauses), tokenizer, 40)):
         assert clauses[end - 1] == ","
@@ -334,10 +334,10 @@ def test_unspaced_sentences_are_counted_apart(vocabulary: Tokenizer) -> None:
 
 
 def test_small_texts_and_budgets() -> None:
-    assert chunk(document(""), EstimatingTokenizer(), 100) == []
-    assert [each.span for each in chunk(document("One."), EstimatingTokenizer(), 100)] == [Span(0, 4)]
+    assert chunk(document(""), Tokenizer(), 100) == []
+    assert [each.span for each in chunk(document("One."), Tokenizer(), 100)] == [Span(0, 4)]
     with pytest.raises(UsageError, match="too small") as caught:
-        chunk(document("One."), EstimatingTokenizer(), MIN_BUDGET - 1)
+        chunk(document("One."), Tokenizer(), MIN_BUDGET - 1)
     assert str(MIN_BUDGET) in caught.value.hint
 
 

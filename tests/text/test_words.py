@@ -11,6 +11,7 @@ import pytest
 import tiktoken
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.text import tokens
@@ -18,7 +19,6 @@ from redraft.text.languages import declared_language, is_foreign, language_of, p
 from redraft.text.sentences import sentences
 from redraft.text.tokens import (
     ESTIMATE,
-    EstimatingTokenizer,
     Meter,
     Tokenizer,
     tokenizer_for,
@@ -27,7 +27,7 @@ from redraft.text.tokens import (
 from redraft.text.units import indexed, units, words
 from redraft.text.vectors import stop_words, terms
 from redraft.text.word_keys import carries, keys
-from redraft.text.words import columns, count_words, dollars, enumeration, lines_of, words_key
+from redraft.text.words import count_words, dollars, enumeration, lines_of, words_key
 from tests.text.hostile import EXTREMES, raw_texts, texts
 from tests.vocabularies import tiktokens_own
 
@@ -172,7 +172,7 @@ WIDE = st.text(alphabet="ab 灯台。「」é́مر\u0301", max_size=120)
 @example("aaa\u0301。。\u0301", 8)  # as many letters as columns, but not one column each
 def test_lines_keep_to_their_columns(text: str, width: int) -> None:
     lines = lines_of(text, width, "> ", "  ")
-    assert all(columns(line) <= width for line in lines)
+    assert all(cell_len(line) <= width for line in lines)
     assert "".join(line[2:] for line in lines).replace(" ", "") == "".join(text.split())
 
 
@@ -242,14 +242,14 @@ PROSE = {
 @pytest.mark.parametrize("vocabulary", ["o200k_base"], indirect=True)
 @pytest.mark.parametrize("language", PROSE)
 def test_the_estimate_is_not_too_low(vocabulary: Tokenizer, language: str) -> None:
-    ratio = EstimatingTokenizer().count(PROSE[language] * 20) / vocabulary.count(PROSE[language] * 20)
+    ratio = Tokenizer().count(PROSE[language] * 20) / vocabulary.count(PROSE[language] * 20)
     assert 0.95 <= ratio <= 1.5
 
 
 def test_the_estimate_of_true_stories_is_close(vocabulary: Tokenizer, stories: list[str]) -> None:
     for story in stories:
-        assert 0.93 <= EstimatingTokenizer(margin=1).count(story) / vocabulary.count(story) <= 1.12
-        assert EstimatingTokenizer().count(story) >= vocabulary.count(story)
+        assert 0.93 <= Tokenizer(margin=1).count(story) / vocabulary.count(story) <= 1.12
+        assert Tokenizer().count(story) >= vocabulary.count(story)
 
 
 @pytest.mark.usefixtures("unloaded")

@@ -20,7 +20,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft.cli.main import main
-from redraft.llm import rate_limiter
+from redraft.llm import budget
 
 PATIENCE = 90.0
 """Seconds after which a process is taken to hang."""
@@ -140,7 +140,7 @@ def _live(
 
 def _arrange(fate: Fate) -> None:
     # Pauses after failures are for providers that are far away.
-    rate_limiter.FIRST_PAUSE = 0.01
+    budget.FIRST_PAUSE = 0.01
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
     _count_writes(fate.dies_after)

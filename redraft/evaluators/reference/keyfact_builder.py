@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from redraft.agents.evidence import EvidenceReader
@@ -94,52 +94,56 @@ FactOpinion = factual.FactAssessment | factual.FactSupport
 
 
 @dataclass(frozen=True, slots=True)
-class KeyFactBuilder:
+class Builder:
+    """Has a judge read one document for what its summaries are judged by."""
+
+    judge: Judge
+    reader: EvidenceReader
+    judging: JudgeConfig
+    observer: Observer
+    failures: FailedReplies = field(default_factory=list, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFactBuilder(Builder):
     """Builds the key-fact trees of one document: one judge extracts facts, the other validates them."""
 
-    builder: Judge
     validator: Judge
-    reader: EvidenceReader
     perspectives: tuple[Perspective, ...]
-    observer: Observer
-    chunks: str = JudgeConfig().keyfact_chunks
-    overlap: int = 0
 
     @property
     def key(self) -> str:
         """Return the cache key: the same for the same judges, prompts and chunks."""
-        material = [
-            [judge.model.identity, *judge.sampling_key, judge.sample] for judge in (self.builder, self.validator)
-        ]
+        material = [[judge.model.identity, *judge.sampling_key, judge.sample] for judge in (self.judge, self.validator)]
         tokens, rest = self._size
         chunks = [tokens, self.reader.tokenizer.name, *self.perspectives]
-        if rest or self.overlap:
-            chunks.append(f"{rest} {self.overlap}")
-        return content_id(json.dumps([material, self.builder.book.hashes(factual.TREE_PROMPTS), chunks]))[:32]
+        if rest or self.judging.keyfact_overlap:
+            chunks.append(f"{rest} {self.judging.keyfact_overlap}")
+        return content_id(json.dumps([material, self.judge.book.hashes(factual.TREE_PROMPTS), chunks]))[:32]
 
     async def build(self) -> KeyFacts:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
-        document = self.reader.document
+        document, overlap = self.reader.document, self.judging.keyfact_overlap
         tokens, rest = self._size
         chunks = chunk(document, self.reader.tokenizer, tokens, onward=bool(rest))
         worded = [piece for piece in chunks if has_words(self.reader.text(piece.span))]
-        failures: FailedReplies = []
         text, count = document.text, self.reader.tokenizer.count
-        for at, piece in enumerate(worded if self.overlap else []):
+        for at, piece in enumerate(worded if overlap else []):
             # With the sentences before it that fit in the overlap.
             begin = piece.span.start
-            for sentence in reversed(sentences(text, Span(max(0, begin - _CHARACTERS * self.overlap), begin))):
-                if count(text[sentence.start : piece.span.start]) > self.overlap:
+            for sentence in reversed(sentences(text, Span(max(0, begin - _CHARACTERS * overlap), begin))):
+                if count(text[sentence.start : piece.span.start]) > overlap:
                     break
                 begin = sentence.start
             worded[at] = replace(piece, span=Span(begin, piece.span.end))
-        grown = await gather_all(self._chunk(piece, len(chunks), failures) for piece in worded)
+        grown = await gather_all(self._chunk(piece, len(chunks)) for piece in worded)
         trees = tuple(tree for tree_list, _ in grown for tree in tree_list)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
             facts = [fact for tree in trees for fact in tree.facts]
             if not facts:
-                raise build_error(failures, "no key fact could be built", missing[0] if missing else "", document.title)
+                trouble = missing[0] if missing else ""
+                raise build_error(self.failures, "no key fact could be built", trouble, document.title)
             unjudged_count = sum(UNJUDGED in (objection.dimension for objection in fact.objections) for fact in facts)
             problem = f"no key fact could be built: none of the {len(facts)} that were found passed validation"
             problem += f"; {unjudged_count} of them were not validated" if unjudged_count else ""
@@ -147,30 +151,32 @@ class KeyFactBuilder:
             raise JudgingError(problem, place=document.title, fix=fix)
         for trouble in missing:
             self.observer(Notice(trouble))
-        made_by = (self.builder.model.identity, self.validator.model.identity)
-        prompts = self.builder.book.hashes(factual.TREE_PROMPTS)
+        made_by = (self.judge.model.identity, self.validator.model.identity)
+        prompts = self.judge.book.hashes(factual.TREE_PROMPTS)
         return KeyFacts(keyfacts_id(document.id, trees), document.id, *made_by, prompts, trees, missing)
 
     @property
     def _size(self) -> tuple[int, int]:
         """Return the tokens of a chunk: those asked for, or what fits into a smaller window with a reply; and the most
         that completing its last sentence adds."""
-        rest = LONGEST_REST if self.chunks.endswith("+") else 0
-        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), self.reader.room - self.overlap - rest)), rest
+        size = self.judging.keyfact_chunks
+        rest = LONGEST_REST if size.endswith("+") else 0
+        room = self.reader.room - self.judging.keyfact_overlap - rest
+        return max(MIN_BUDGET, min(int(size.removesuffix("+")), room)), rest
 
-    async def _chunk(self, stretch: Chunk, of: int, failures: FailedReplies) -> tuple[list[Tree], list[str]]:
+    async def _chunk(self, stretch: Chunk, of: int) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
         often."""
         name = f"chunk {stretch.index + 1}/{of}"
-        grown = await gather_all(
-            self._tree(stretch.span, perspective, name, failures) for perspective in self.perspectives
-        )
-        troubles = [
-            f"no {perspective} key facts of {name}: {outcome}"
-            for perspective, outcome in zip(self.perspectives, grown, strict=True)
-            if isinstance(outcome, str)
-        ]
-        listed = [flatten(fact_trees) if not isinstance(fact_trees, str) else [] for fact_trees in grown]
+
+        async def facts_from(perspective: Perspective) -> tuple[list[KeyFact], list[str]]:
+            try:
+                return flatten(await self._trees(stretch.span, perspective, name)), []
+            except (ReplyError, RejectedRequest) as error:
+                return [], [f"no {perspective} key facts of {name}: {error.message}"]
+
+        grown = await gather_all(map(facts_from, self.perspectives))
+        listed, troubles = [facts for facts, _ in grown], [trouble for _, failed in grown for trouble in failed]
         vetted, trouble = await self._vetted(stretch.span, [fact for facts in listed for fact in facts], name)
         if unjudged := sum(UNJUDGED in (objection.dimension for objection in fact.objections) for fact in vetted):
             why = trouble or "the judge cannot tell"
@@ -186,40 +192,27 @@ class KeyFactBuilder:
         asked_trees = await gather_all(self._asked(tree, name) for tree in trees)
         return [tree for tree, _ in asked_trees], troubles + [trouble for _, trouble in asked_trees if trouble]
 
-    async def _tree(
-        self,
-        span: Span,
-        perspective: Perspective,
-        name: str,
-        failures: FailedReplies,
-        depth: int = 0,
-        attempt: Attempt = FIRST_TRY,
-    ) -> list[FactTree] | str:
-        """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
+    async def _trees(
+        self, span: Span, perspective: Perspective, name: str, depth: int = 0, attempt: Attempt = FIRST_TRY
+    ) -> list[FactTree]:
+        """Build the tree of a stretch, or those of its halves where the reply is cut off."""
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
-        what, where = f"{perspective} facts of {name}", (span, perspective, name, failures)
         try:
-            first_attempt = attempt if halved or attempt.loosely else None
-            excerpt, room = factual.ExcerptInput(excerpt=self.reader.text(span)), self.builder.reply_tokens
-            prompt = factual.KEYFACT_PROMPTS[perspective]
-            return [(await self.builder.ask(prompt, excerpt, room, what, first_attempt)).value]
+            excerpt, room = factual.ExcerptInput(excerpt=self.reader.text(span)), self.judge.reply_tokens
+            prompt, label = factual.KEYFACT_PROMPTS[perspective], f"{perspective} facts of {name}"
+            limited = attempt if halved or attempt.loosely else None
+            return [(await self.judge.ask(prompt, excerpt, room, label, limited)).value]
         except (ReplyError, RejectedRequest) as error:
-            failures.append(error)
-            if not isinstance(error, ReplyError) or not error.needs_more_tokens:
-                return error.message
+            self.failures.append(error)
+            if isinstance(error, RejectedRequest) or not error.needs_more_tokens or not halved:
+                raise
+            # A reply that loops with and without temperature would loop for the halves too.
+            if error.loops and attempt.loosely:
+                raise
             if error.loops:
-                # A reply that loops with and without temperature would loop for the halves too.
-                loosely = replace(attempt, loosely=True)
-                once_more = first_attempt is not None and not first_attempt.loosely
-                return await self._tree(*where, depth, loosely) if once_more else error.message
-            if not halved:
-                return error.message
-        grown = await gather_all(
-            self._tree(half, perspective, f"{name}, part {at}", failures, depth + 1)
-            for at, half in enumerate(halved, 1)
-        )
-        failed = next((outcome for outcome in grown if isinstance(outcome, str)), None)
-        return failed or [tree for trees in grown if not isinstance(trees, str) for tree in trees]
+                return await self._trees(span, perspective, name, depth, replace(attempt, loosely=True))
+        parts = (self._trees(half, perspective, f"{name}, part {at}", depth + 1) for at, half in enumerate(halved, 1))
+        return [tree for trees in await gather_all(parts) for tree in trees]
 
     async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
         """Validate the facts; returns them with evidence and objections, and what went wrong."""
@@ -266,10 +259,10 @@ class KeyFactBuilder:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
             fields = factual.ValidateFactsInput(excerpt=excerpt, facts=listed)
             reply = await validator.ask_items(prompt, fields, numbers, entry, f"{dimension} of {name}", attempt)
-            return Entries.of(reply, ((fact.id - 1, fact) for fact in reply.value.facts))
+            return reply, ((fact.id - 1, fact) for fact in reply.value.facts)
 
         batches = fact_batches(len(facts), validator.reply_tokens, entry.tokens(validator.wording))
-        results = await ask_all(batches, ask)
+        results: ItemResults[FactOpinion] = await ask_all(batches, ask)
         return results.decided(lambda fact: fact.verdict != UNSURE)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
@@ -293,7 +286,7 @@ class KeyFactBuilder:
         label = f"{tree.perspective} query of {name}"
         try:
             prompt = factual.QUERY_PROMPTS[tree.perspective]
-            reply = await self.builder.ask(prompt, query_input, _QUERY_TOKENS, label)
+            reply = await self.judge.ask(prompt, query_input, _QUERY_TOKENS, label)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=one_line(reply.value.query)), ""

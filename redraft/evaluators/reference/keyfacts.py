@@ -18,7 +18,6 @@ ALL = "all"
 ORPHANED: Dimension = "orphaned"
 UNJUDGED: Dimension = "unjudged"
 """What is neither right nor wrong, for lack of a verdict: a key fact, or any item of an evaluation."""
-_BINS = 5
 _LONGEST_FACT = 400
 FACT_TOKENS = 40
 """Tokens of a fact in a prompt."""
@@ -86,12 +85,6 @@ class ListedFact:
 def items_of(trees: Sequence[Tree]) -> list[ListedFact]:
     """Return all facts that a summary is judged by, tree by tree, depth first."""
     return [ListedFact(fact, tree) for tree in trees for fact in tree.kept]
-
-
-def bin_of(position: float) -> str:
-    """Return the fifth of the document for a position from 0 to 1."""
-    lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
-    return f"{lowest}-{lowest + 100 // _BINS}%"
 
 
 def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Perspective]) -> tuple[Tree, ...]:

@@ -4,35 +4,30 @@ each by its share of the whole, and then ranked."""
 from __future__ import annotations
 
 import json
-from asyncio import Lock
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, sqrt
-from typing import Any, TypeVar, get_args
+from typing import TypeVar
 
 import numpy as np
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import FIRST_TRY, Attempt, EntryBudget, Judge, gather_all
+from redraft.agents.judge import FIRST_TRY, Attempt, EntryBudget, gather_all
 from redraft.agents.writer import Outliner
-from redraft.domain import Chunk, KeyFacts, Pack, PackQuestion, Perspective, Span, content_id
+from redraft.domain import Chunk, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.exchange import pack_id
-from redraft.evaluators.reference.keyfact_builder import FailedReplies, KeyFactBuilder, build_error
-from redraft.events import Notice, Observer
+from redraft.evaluators.reference.keyfact_builder import Builder, build_error
+from redraft.events import Notice
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.prompts.summarization import DocumentOutline, outline_text
-from redraft.settings import JudgeConfig, PackPart
-from redraft.store.connection import off_loop
-from redraft.store.documents import QuestionSets
-from redraft.store.store import Store
+from redraft.settings import JudgeConfig
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.document_form import body_of
-from redraft.text.languages import language_of, other_language_in
+from redraft.text.languages import language_of
 from redraft.text.retrieval import Ranker
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves
@@ -120,18 +115,13 @@ class _DocumentPart:
 
 
 @dataclass(frozen=True, slots=True)
-class PackBuilder:
+class PackBuilder(Builder):
     """Has a judge write the questions of one document."""
 
-    judge: Judge
-    reader: EvidenceReader
-    judging: JudgeConfig
-    observer: Observer
     outliner: Outliner | None
     """Has an outline of the document, where its parts were summarized; the document is not read again for it."""
     outline: DocumentOutline | None = None
     """The outline by which importance is told."""
-    failures: FailedReplies = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -309,84 +299,3 @@ def evenly_spread(items: Sequence[T], limit: int) -> list[T]:
     """Return an evenly spread selection of at most this many."""
     room = min(limit, len(items))
     return [items[at * len(items) // room] for at in range(room)]
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """The questions and key facts of one document. A part that is missing is built once, however many ask for it."""
-
-    store: Store
-    reader: EvidenceReader
-    panel: tuple[Judge, ...]
-    """The first of them that can read the document writes questions and extracts key facts."""
-    validating: Judge
-    """The judge that validates key facts, if it can read the document."""
-    judging: JudgeConfig
-    observer: Observer
-    outliner: Outliner | None = None
-    """Provides an outline of the document from the summaries of its parts, if there are any."""
-    _locks: defaultdict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
-    _parts: dict[str, Pack | KeyFacts] = field(default_factory=dict)
-    """The parts by key: all drafts of a run are judged by the same."""
-    _errors: dict[str, Exception] = field(default_factory=dict)
-    """Why a part could not be built; it is not tried again for every draft."""
-
-    @property
-    def judge(self) -> Judge:
-        """Return the first judge that can read the document."""
-        language = other_language_in(self.reader.document)
-        return next((judge for judge in self.panel if judge.can_read(language)), self.panel[0])
-
-    @property
-    def perspectives(self) -> tuple[Perspective, ...]:
-        """Return the perspectives of the key facts that drafts are judged by."""
-        chosen = self.judging.perspective
-        return get_args(Perspective) if chosen == "both" else (chosen,)
-
-    async def part(self, name: PackPart, *, complete: bool = False) -> Pack | KeyFacts:
-        """Return the questions or key facts that drafts are judged by: the requested, the imported, stored, or new
-        ones. With `complete`, what stored ones lack is tried again; cached answers are not asked for again."""
-        builder, (shelf, requested) = self._builders(name)[0], self._shelf(name)
-        key, complete = builder.key, complete and not requested
-        async with self._locks[key]:
-            part = (None if complete else self._parts.get(key)) or await off_loop(self.stored, name)
-            if part is None or (complete and part.missing and not part.imported):
-                if key in self._errors:
-                    raise self._errors[key]
-                try:
-                    built = await builder.build()
-                except Exception as error:
-                    self._errors[key] = error
-                    raise
-                await off_loop(shelf.add, built, key)
-                part = await off_loop(shelf.find, built.document, key) or built
-            self._parts[key] = part
-            return part
-
-    def stored(self, name: PackPart) -> Pack | KeyFacts | None:
-        """Return the part that need not be built."""
-        document, (shelf, requested) = self.reader.document.id, self._shelf(name)
-        part: Pack | KeyFacts | None
-        if requested:
-            part = shelf.get(requested)
-        else:
-            built = (shelf.find(document, builder.key) for builder in self._builders(name))
-            part = shelf.imported(document) or next(filter(None, built), None)
-        return part
-
-    def _shelf(self, name: PackPart) -> tuple[QuestionSets[Any], str | None]:
-        """Return where a part is stored, and its id if the settings name one."""
-        is_questions, store, judging = name == "questions", self.store, self.judging
-        return (store.packs, judging.pack) if is_questions else (store.keyfacts, judging.keyfacts)
-
-    def _builders(self, name: PackPart) -> Sequence[PackBuilder | KeyFactBuilder]:
-        """Return what builds a part; key facts from both perspectives serve requests for either."""
-        if name == "questions":
-            return [PackBuilder(self.judge, self.reader, self.judging, self.observer, self.outliner)]
-        can_validate = self.validating.can_read(other_language_in(self.reader.document))
-        judges = (self.judge, self.validating if can_validate else self.judge)
-        chunks = self.judging.keyfact_chunks, self.judging.keyfact_overlap
-        return [
-            KeyFactBuilder(*judges, self.reader, perspectives, self.observer, *chunks)
-            for perspectives in (self.perspectives, get_args(Perspective))
-        ]

@@ -15,11 +15,10 @@ from pydantic import Field
 from redraft.batches.request import sampled_plan
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.consistency import Consistency
+from redraft.evaluators.consistency import Consistency, similarity
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import UNJUDGED
-from redraft.evaluators.similarity import similarity
 from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.people import Dataset, HumanItem, human_field, measured_fields
 from redraft.lab.agreement.report import (

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from redraft.errors import UsageError
-from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.coherence import sentences_of
 from redraft.fields import first_error
 from redraft.lab.agreement.people import json_of
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of

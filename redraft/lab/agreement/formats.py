@@ -13,7 +13,7 @@ import pandas as pd
 from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.coherence import sentences_of
 from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.annotations import place_annotations, read_annotations, read_summaries
 from redraft.lab.agreement.people import (

@@ -15,10 +15,9 @@ from pydantic import PlainSerializer
 from sklearn.metrics import roc_auc_score
 
 from redraft.domain import Evaluation, computed
-from redraft.evaluators.consistency import Consistency
+from redraft.evaluators.consistency import Consistency, rouge1
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.reference.keyfacts import UNJUDGED, share
-from redraft.evaluators.similarity import rouge1
 from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.measures import (
     Cells,

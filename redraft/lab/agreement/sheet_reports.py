@@ -14,7 +14,7 @@ import pandas as pd
 from redraft.domain import content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.coherence import sentences_of
 from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.annotations import MARKS, PAIRS, Annotations, Summaries, entries_of
 from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells

@@ -20,8 +20,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
-from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.evaluators.factual import STATED, SUPPORTED, Faithfulness, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.lab.agreement.people import FileProblem, data_text, json_of
 from redraft.lab.declared import declared
@@ -227,9 +226,9 @@ def cited_and_nearest(document: Document, passages: Passages, words: str, place:
 
     The nearest ones are always included, so that a sheet never reveals the verdict.
     """
-    spans = {passage.span for passage in passages.nearest(words, _NEAREST)}
+    spans = set(passages.nearest(words, _NEAREST))
     if place:
-        spans |= {passage.span for passage in passages.holding(Span(place[0], place[1]))}
+        spans |= set(passages.around(Span(place[0], place[1])))
     return "\n[...]\n".join(document.text[span.start : span.end] for span in merge_spans(spans))
 
 

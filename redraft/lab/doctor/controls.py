@@ -15,10 +15,10 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator, statements_of
-from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.catalog import built_in, metrics
+from redraft.evaluators.coherence import CLEAR, Booookscore
 from redraft.evaluators.consistency import CONSISTENT, Consistency
-from redraft.evaluators.faithfulness import SUPPORTED, Faithfulness
+from redraft.evaluators.factual import SUPPORTED, Faithfulness
 from redraft.evaluators.metric_info import METRICS, MetricAim
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import StageStarted

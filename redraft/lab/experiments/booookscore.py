@@ -16,10 +16,10 @@ from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import CLEAR, CONFUSING, CONFUSION, UNTYPED, Booookscore, least_window, sentences_of
+from redraft.evaluators.coherence import CLEAR, CONFUSING, CONFUSION, UNTYPED, Booookscore, least_window, sentences_of
+from redraft.evaluators.consistency import rouge_l
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.evaluators.similarity import rouge_l
 from redraft.evaluators.statistics import RESAMPLES, SEED
 from redraft.fields import field_like
 from redraft.graphs.prepared import tokenizer_of

@@ -28,8 +28,15 @@ from redraft.agents.judge import (
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.faithfulness import SUPPORTED, VERIFICATION, Faithfulness, SentenceVerdict, verify_batch
-from redraft.evaluators.keyfact_recall import KeyfactRecall, align_facts
+from redraft.evaluators.factual import (
+    SUPPORTED,
+    VERIFICATION,
+    Faithfulness,
+    KeyfactRecall,
+    SentenceVerdict,
+    align_facts,
+    verify_batch,
+)
 from redraft.events import Notice
 from redraft.graphs.plan import fitting_words
 from redraft.graphs.prepared import tokenizer_of
@@ -380,7 +387,7 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
             lines = dict.fromkeys(one_line(fact, _LONGEST_FACT) for fact in sentence.facts)
             facts = [line for line in lines if line][:MAX_FACTS]
             facts_by_sentence.append((sentence.id - 1, SentenceFactsFound(facts=facts)))
-        return Entries.of(reply, facts_by_sentence)
+        return reply, facts_by_sentence
 
     size = min(SENTENCES_PER_REQUEST, max(1, judge.reply_tokens // SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
@@ -463,7 +470,7 @@ class FactJudge:
         for at, fact in enumerate(facts):
             if fact.place is not None:
                 near = reader.passages.around(fact.place, _BESIDE)
-                place = Span(near[0].span.start, near[-1].span.end) if near else fact.place
+                place = Span(near[0].start, near[-1].end) if near else fact.place
                 placed.append((at, fact.text, place))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:

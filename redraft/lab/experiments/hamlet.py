@@ -18,11 +18,10 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree, computed
 from redraft.domain import Outcome as MetricOutcome
 from redraft.errors import NoAnswerError, Set, UsageError
-from redraft.evaluators.base import Evaluator
-from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.base import Evaluator, bin_of
+from redraft.evaluators.factual import Faithfulness, KeyfactRecall
 from redraft.evaluators.metric_info import NONE
-from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, bin_of, share, trees_for
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share, trees_for
 from redraft.evaluators.statistics import total
 from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.experiments import frames

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal
 from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
 from redraft.errors import PlanError, Set, UsageError
+from redraft.evaluators.consistency import Similarity, similarity
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Notice
 from redraft.graphs.prepared import PreparedDocument, tokenizer_of
 from redraft.graphs.strategies import strategy_named

@@ -154,7 +154,7 @@ async def answer_from_text(model: Judge, text: str, questions: Sequence[str], la
             response = Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
             response = Response(answer="", unsure=True) if answered == UNSURE else response
             responses.append((entry.id - 1, None if answered is None else response))
-        return Entries.of(reply, responses)
+        return reply, responses
 
     results = await ask_all(in_batches(range(len(questions)), 1), ask)
     return results.decided(lambda response: not response.unsure)
@@ -170,7 +170,7 @@ async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Do
         for verdict in reply.value.answers:
             right = None if verdict.verdict == UNSURE else verdict.verdict == "right"
             judged.append((verdict.id - 1, JudgedAnswer(right=right, reason=one_line(verdict.reason, _LONGEST))))
-        return Entries.of(reply, judged)
+        return reply, judged
 
     size = max(1, judge.reply_tokens // VERDICT.tokens(judge.wording))
     results = await judge.verdicts(

@@ -17,8 +17,7 @@ from redraft.readers.formats import MAX_ENTRIES
 from redraft.readers.markup import size
 from redraft.readers.parts import names_document
 from redraft.readers.pdf.layout import Layout, Paragraph, RunningHeads
-from redraft.readers.pdf.lines import PdfLine, in_order
-from redraft.readers.pdf.page import PageText
+from redraft.readers.pdf.lines import PageText, PdfLine, in_order
 from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")

@@ -13,12 +13,12 @@ from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from graphlib import TopologicalSorter
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Field, PlainSerializer
+from pydantic import Field, PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
@@ -37,8 +37,6 @@ from redraft.text.origins import (
     SentenceOrigin,
     compose,
     drift,
-    links_from_json,
-    links_to_json,
 )
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
@@ -53,7 +51,7 @@ GIVEN_SAID = "your summary"
 _STORED_AS = np.float16
 
 
-class CachingEncoder:
+class CachingEncoder(Encoder):
     """An encoder that stores the vectors of each list of texts per document, by the model's weights.
 
     Short lists such as a summary's sentences or a question are stored too: a lookup takes a hundredth of the time of
@@ -68,7 +66,7 @@ class CachingEncoder:
         self._document = document
         self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def weights(self) -> str:
         """An identifier of the model's weights."""
         return self._encoder.weights
@@ -91,8 +89,10 @@ class CachingEncoder:
         return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
 
 
-_VERSION = 2
+_VERSION = 3
 """Increased with every change of the results, so that stored links are computed again."""
+_ORIGINS = TypeAdapter(tuple[SentenceOrigin, ...], config=DEFERRED)
+"""Reads stored links."""
 NEAR = 250
 """Text within this many characters of a place (a sentence or two) counts as the same place."""
 DRIFTS: dict[Drift, str] = {
@@ -288,7 +288,7 @@ class Tracer:
             directly, text = replace(last, parents=(whole,)), texts[last.run, last.name]
             sentences: list[TracedSentence] = []
             for composed, wording, reading in zip(
-                compose(text, {}), text.traced, self._linked(last.text, directly.parents), strict=True
+                compose(text), text.traced, self._linked(last.text, directly.parents), strict=True
             ):
                 places = composed.places
                 steps = self._steps(last, composed.lost) if not places else ()
@@ -375,10 +375,9 @@ class Tracer:
         key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
         stored = self._store.links.find([key]).get(key)
         if stored is not None:
-            return links_from_json(stored)
+            return _ORIGINS.validate_json(stored)
         origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
-        if not self._store.connection.only_read:
-            self._store.links.put({key: links_to_json(origins)}, content_id(text))
+        self._store.links.put({key: json.dumps(origins)}, content_id(text))
         return origins
 
     def _shown_of(self, parent: Parent) -> str:

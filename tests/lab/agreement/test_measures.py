@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, Set, half, judged, per_summary
 from redraft.domain import Evaluation
-from redraft.evaluators.similarity import exact, rouge1
+from redraft.evaluators.consistency import exact, rouge1
 from redraft.lab.agreement.agree import ASKED, combined, parse_sweep, rescored, swept_judging
 from redraft.lab.agreement.measures import (
     between_systems,

@@ -12,7 +12,7 @@ from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import built_in
-from redraft.evaluators.faithfulness import SUPPORTED
+from redraft.evaluators.factual import SUPPORTED
 from redraft.evaluators.metric_info import METRICS
 from redraft.lab.doctor.controls import (
     ANOTHER,

@@ -21,7 +21,7 @@ from redraft.lab.experiments.sources import (
     read_contents,
     read_examples,
 )
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 
 STORY = (
     "The keeper lit the lamp. The storm came from the west. Nobody saw the ship before it was on the rocks that night."
@@ -114,7 +114,7 @@ def test_table_4_1_equals_hand_computed_figures(tmp_path: Path) -> None:
 
 def test_short_articles_are_joined_until_long_enough(tmp_path: Path) -> None:
     file = lines(tmp_path / "x.jsonl", *({"id": f"a{n}", "document": STORY, "summary": f"Lamp {n}."} for n in range(7)))
-    tokenizer = EstimatingTokenizer()
+    tokenizer = Tokenizer()
     minimum = 2 * tokenizer.count(STORY) + 1
     joined = list(join_examples(read_examples(file), minimum, tokenizer))
     assert [example.id for example in joined] == ["a0 to a2", "a3 to a5"], (

@@ -15,7 +15,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.faithfulness import SentenceVerdict, verify_sentences
+from redraft.evaluators.factual import SentenceVerdict, verify_sentences
 from redraft.llm.nli import (
     NO_ANSWER,
     ClaimAnswer,
@@ -31,7 +31,7 @@ from redraft.runs.models import price_of, resolve
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.text.retrieval import Passages
-from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.tokens import Tokenizer
 
 YES, NO, NEITHER, UNSURE = (
     EntailmentScores(0.95, 0.03, 0.02),
@@ -124,7 +124,7 @@ def test_pairs_fit_and_are_scored_once() -> None:
 async def verified(scores: EntailmentScores, db: Path) -> list[SentenceVerdict]:
     """What an agent makes of a sentence and of one that is too long, by verdict or left open."""
     document = Document.from_text(f"{FERRY} {BRIDGE}")
-    tokenizer = EstimatingTokenizer()
+    tokenizer = Tokenizer()
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
     model = Entailment("made-up", Words(lambda *_: scores))
     statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Span
 from redraft.errors import JudgingError
-from redraft.evaluators.similarity import rouge1
+from redraft.evaluators.consistency import rouge1
 from redraft.events import ignore_event
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.qa import QaItem, abstention_frame, accuracy_frame, difference_frame, group_by_length

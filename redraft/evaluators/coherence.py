@@ -1,33 +1,42 @@
-"""Coherence: the share of sentences that do not confuse a reader of the summary (BooookScore, equation 1)."""
+"""Coherence: the share of sentences that do not confuse a reader of the summary (BooookScore, equation 1), and where a
+newcomer stops, who has never seen the document and never will."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all
+from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches
 from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import Case, ConfiguredMetric, Votes, mean_evaluation, panel_votes, votes_of
+from redraft.evaluators.base import Case, ConfiguredMetric, Evaluator, Votes, mean_evaluation, panel_votes, votes_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ERROR_TYPES,
     FIND_CONFUSION,
+    FIND_STOPS,
+    MAX_STOPS,
     ConfusionInput,
     ErrorType,
+    FindStopsInput,
+    Stop,
     StopType,
     SummarySentence,
 )
 from redraft.prompts.contract import UNSURE, Prompt
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NO_ITEM
+from redraft.settings import NEWCOMER
+from redraft.text.quotes import locate, source_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
@@ -118,7 +127,7 @@ class Booookscore(ConfiguredMetric):
         types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
         # Those that most judges object to first, then in order; the document is searched, so in a thread.
         disputed = [(statements[n], confusions[n], panel.items[n].said_by) for n in panel.disputed_items()]
-        findings = await asyncio.to_thread(lambda: [_finding(*dispute, case.reader) for dispute in disputed])
+        findings = await asyncio.to_thread(lambda: [_confusion_finding(*dispute, case.reader) for dispute in disputed])
         evaluation = mean_evaluation(
             self,
             panel,
@@ -160,7 +169,7 @@ def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
     )
 
 
-def _finding(
+def _confusion_finding(
     statement: Statement, confusion: SentenceConfusion, said_by: tuple[int, int] | None, reader: EvidenceReader
 ) -> Finding:
     """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
@@ -175,7 +184,7 @@ def _finding(
         about = "entity omission" in confusion.types and not _PRONOUN.search(question)
         for name in _NAME.findall(question) if about else ():
             if (at := reader.document.text.find(name)) >= 0:
-                yield from (passage.span for passage in reader.passages.holding(Span(at, at + len(name))))
+                yield from reader.passages.around(Span(at, at + len(name)))
         for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
             yield from reader.evidence(text, 1)
 
@@ -233,7 +242,7 @@ async def proofread(
             # An entry that gives no verdict, or contradicts itself, is none.
             is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
             entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
-        return Entries.of(reply, entries)
+        return reply, entries
 
     # The verdict depends on how much of the summary is shown.
     beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
@@ -256,3 +265,112 @@ def least_window(
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> int:
     """Return the tokens of a prompt without the summary."""
     return tokenizer.count(book.source(prompt.name)) + _FRAME
+
+
+STOPS = EntryBudget(frame=40 * MAX_STOPS, words=36 * MAX_STOPS)
+"""What a reply with as many stops as possible may hold."""
+_ABSTAINS = "the built-in judge cannot tell where a newcomer stops: name a language model as judge"
+_TASKS: Mapping[StopType, tuple[Task, str]] = {
+    **WHAT_TO_DO,
+    "inconsistency": ("clarify", "Another sentence contradicts this. Make both agree with the document."),
+    "language": ("clarify", "A reader cannot tell what these words mean. Say it so that it reads one way only."),
+    "overload": ("change", "This sentence carries too much at once. Split it, or say less."),
+    "ending": ("change", "The summary stops without an ending. Say how it ends, or what is concluded."),
+}
+"""What a revision does about each type of stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewcomerMetric(Evaluator):
+    """The first judge reads the summary, and nothing of the document, and names the places where it stops. How many
+    there are is no measure of quality, so there is no score."""
+
+    name = NEWCOMER
+    meaning = "Where a reader who has never seen the document stops, and what they would ask; no score."
+    prompts = (FIND_STOPS,)
+    heeds_query = True
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Find the stops. What has no readable reply counts as not read, never as clear."""
+        if not sentences_of(case.statements):
+            return self.not_applicable("the summary has no sentence")
+        judge, window = case.panel[0], case.reader.window
+        if window < (required := least_window(judge.book, case.reader.tokenizer, FIND_STOPS, STOPS)):
+            return self.not_applicable(f"its prompt needs a window of {required:,} tokens, and there are {window:,}")
+        parts = parts_of(case, judge)
+        results = await stops_in(judge, [part for part, _ in parts])
+        read = sum(parts[n][1] for n in results.verdicts)
+        unread = len(case.statements) - read
+        if results.undecided:
+            return self.not_applicable(_ABSTAINS)
+        if not results.verdicts:
+            return self.failed(results.trouble, unread)
+        stops = [stop for _, reading in sorted(results.verdicts.items()) for stop in reading.stops]
+        details: dict[str, object] = {"stops": [stop.model_dump() for stop in stops]}
+        details |= {"trouble": results.trouble} if results.trouble else {}
+        return self.measured(details, judged=read, unjudged=unread, findings=_stop_findings(stops, case.statements))
+
+
+def _stop_findings(stops: Sequence[Stop], statements: Sequence[Statement]) -> list[Finding]:
+    """Return a finding for each stop. Its sentence is the one with its words, or else with most of them; its words are
+    left out if they are not the summary's."""
+    text = " ".join(statement.sentence for statement in statements)
+    starts = [0, *accumulate(len(statement.sentence) + 1 for statement in statements)]
+    after, findings = 0, list[Finding]()
+    for stop in stops:
+        task, explanation = _TASKS[stop.type]
+        finding = Finding(NEWCOMER, stop.type, task, explanation, question=stop.question)
+        # The stops are in the order of the text, so words that occur twice are looked for after the stop before.
+        span = locate(text, stop.words, [Span(after, len(text))])
+        after = span.start if span else after
+        place = span or source_of(text, stop.words, [Span(0, len(text))])
+        if place is not None:
+            sentence = statements[bisect_right(starts, place.start) - 1].sentence
+            finding = replace(finding, sentence=sentence, found=text[span.start : span.end] if span else "")
+        findings.append(finding)
+    return findings
+
+
+class PartReading(BaseModel):
+    """The stored stops in a part of a summary; `unsure` if the judge cannot read as a newcomer does."""
+
+    stops: tuple[Stop, ...] = ()
+    unsure: bool = False
+
+
+async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults[PartReading]:
+    """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
+
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
+        (number,) = numbers
+        room = min(STOPS.tokens(judge.wording), judge.reply_tokens)
+        reply = await judge.ask(FIND_STOPS, parts[number], room, "stops", attempt)
+        if reply.is_truncated:
+            # The stops after a cut are not known, so the reply is asked for again with more room.
+            return reply, [(number, None)]
+        distinct: dict[tuple[str, str], Stop] = {}
+        for stop in reply.value.stops:
+            words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
+            distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
+        reading = PartReading(stops=tuple(distinct.values())[:MAX_STOPS], unsure=reply.value.unsure)
+        return reply, [(number, reading)]
+
+    items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
+    results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask))
+    return results.decided(lambda reading: not reading.unsure)
+
+
+def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
+    """Return the summary with the number of its sentences; in parts if it does not fit a prompt, each of which is shown
+    with the one before it."""
+    count = case.reader.tokenizer.count
+    around = prompt_tokens(judge.book, case.reader.tokenizer, FIND_STOPS) + count(case.query or "")
+    room = case.reader.window - around - min(STOPS.tokens(judge.wording), judge.reply_tokens)
+    if count(case.text) <= room:
+        return [(FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
+    parts = case.reader.parts(case.statements, room // 2)
+    texts = [" ".join(statement.sentence for statement in part) for part in parts]
+    return [
+        (FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
+        for number, (part, text, before) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
+    ]
