@@ -169,14 +169,17 @@ async def wanted_from(
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
-    named = len(keys) + len(sent.files) + (body.text is not None)
+    named, is_batch = len(keys) + len(sent.files) + (body.text is not None), isinstance(body, orders.BatchBody)
+    several = UsageError("more than one document was given", hint="give one, or start a batch of them")
+    if named > 1 and not is_batch:
+        raise several
     if sent.kept and not named:
         runs = context_of(request).pending.look(sent.kept)._replace(asked=body)
     else:
         runs = orders.Startable(body, *await _documents_of(request, sent.files, keys, body))
     count = len(runs.documents)
-    if not isinstance(body, orders.BatchBody) and max(named, count) > 1:
-        raise UsageError("more than one document was given", hint="give one, or start a batch of them")
+    if count > 1 and not is_batch:
+        raise several
     if not count:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if count > _MAX_DOCUMENTS:
