@@ -240,20 +240,6 @@ class ItemCounts:
         return self.waiting + self.leased
 
 
-@dataclass(frozen=True, kw_only=True)
-class BatchUse:
-    """What a batch has taken from its budget, and its pace: None if no worker is active, or no document has finished.
-    The time alone makes no difference."""
-
-    calls: int = 0
-    cost_usd: float | None = None
-    """Calls in flight count at their maximum; None where a price is unknown."""
-    a_minute: float | None = field(default=None, compare=False)
-    """The documents finished per minute in the last ten minutes."""
-    seconds_left: float | None = field(default=None, compare=False)
-    """The estimated seconds left at this pace."""
-
-
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
 NOT_FOUND = (

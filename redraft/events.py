@@ -17,7 +17,6 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import (
     DEFERRED,
-    BatchUse,
     Finding,
     ItemCounts,
     Piece,
@@ -176,6 +175,20 @@ class PartDone:
     name: str
     number: int
     of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchUse:
+    """What a batch has taken from its budget, and its pace: None if no worker is active, or no document has finished.
+    The time alone makes no difference."""
+
+    calls: int = 0
+    cost_usd: float | None = None
+    """Calls in flight count at their maximum; None where a price is unknown."""
+    a_minute: float | None = field(default=None, compare=False)
+    """The documents finished per minute in the last ten minutes."""
+    seconds_left: float | None = field(default=None, compare=False)
+    """The estimated seconds left at this pace."""
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
