@@ -28,14 +28,15 @@ from redraft.lab.experiments.context_frames import LOWER, PHASES, ContextItem, S
 from redraft.lab.experiments.orders import USUAL_STEPS, ReadingOrder
 from redraft.lab.experiments.qa import QaItem, similarity_frame
 from redraft.lab.experiments.questioner import (
+    COSINE_THRESHOLD,
     THIRDS,
     TYPES,
-    EmbeddingSimilarity,
     ReadingStep,
     Response,
     SentenceSimilarity,
-    TermSimilarity,
     TypedQuestion,
+    embedding_similarity,
+    term_similarity,
 )
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
@@ -90,7 +91,7 @@ def _of_steps() -> Iterator[Check]:
         yield Check(_THESIS, "figure 6.4b: end of a phase, tokens", published, ours)
     *_, (before, last) = pairwise(steps)
     yield Check(_THESIS, "6.2: added by the last step, %", 6, round(100 * (1 - before / last), 2), 0.5)
-    yield Check(_THESIS, "5.7.2: threshold of matching facts", 0.7, EmbeddingSimilarity.threshold)
+    yield Check(_THESIS, "5.7.2: threshold of matching facts", 0.7, COSINE_THRESHOLD)
 
 
 def _of_answers() -> Iterator[Check]:
@@ -161,9 +162,9 @@ def main() -> None:
         told = summarized(document, 1, random.Random(f"1 {number}"), strangers).told
         people = [one["response_text"] for one in story["questions"][0]["responses"]]
         written = [text[span.start : span.end] for text in people for span in sentences(text)]
-        ways = {"lineage": (None, None), "TF-IDF": (None, TermSimilarity(document))}
+        ways = {"lineage": (None, None), "TF-IDF": (None, term_similarity(document))}
         if encoder:
-            ways |= {"lineage, embeddings": (encoder, None), "embeddings": (None, EmbeddingSimilarity(encoder))}
+            ways |= {"lineage, embeddings": (encoder, None), "embeddings": (None, embedding_similarity(encoder))}
         for way, measures in ways.items():
             for one, span in zip(told, _spans(document, [one.text for one in told], *measures), strict=True):
                 found[way, "of known origin" if one.marks else "invented"] += 1

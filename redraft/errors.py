@@ -140,6 +140,13 @@ def stored_advice(error: Mapping[str, Any]) -> tuple[str | Fix, ...]:
     return tuple(advice) or parts_of(error.get("hint", ""))
 
 
+def stored_error(error: BaseException) -> dict[str, Any]:
+    """Return any error as it is stored and shown in JSON; one that is none of ours is a bug."""
+    if isinstance(error, RedraftError):
+        return error.stored
+    return {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
+
+
 def error_for(door: Door, error: Mapping[str, Any]) -> dict[str, str]:
     """Return a stored error as a door shows it: its code, its message and the next step in the words of the door."""
     return {"code": error["code"], "message": error["message"], "hint": door.render(stored_advice(error))}

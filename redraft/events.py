@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
@@ -27,6 +27,7 @@ from redraft.domain import (
     computed,
 )
 
+T = TypeVar("T")
 _log = logging.getLogger("redraft")
 _notes = logging.getLogger("redraft.notes")
 # Applications that configure logging get them; elsewhere Python would print them beside the command line's own.
@@ -254,34 +255,31 @@ _streams: ContextVar[tuple[Observer, ...]] = ContextVar("redraft_streams", defau
 
 
 @contextmanager
-def stream_to(write: Observer) -> Iterator[None]:
+def bound(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Give a variable this value within the context."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def stream_to(write: Observer) -> AbstractContextManager[None]:
     """Also pass events to `write`, as for a graph's custom stream."""
-    token = _streams.set((*_streams.get(), write))
-    try:
-        yield
-    finally:
-        _streams.reset(token)
+    return bound(_streams, (*_streams.get(), write))
 
 
-@contextmanager
-def nested_run(name: str, run: str) -> Iterator[None]:
+def nested_run(name: str, run: str) -> AbstractContextManager[None]:
     """Mark events as those of a part of a larger run: only its calls and notes are reported."""
-    token = _part.set((name, run))
-    try:
-        yield
-    finally:
-        _part.reset(token)
+    return bound(_part, (name, run))
 
 
 def for_run(run: str, observer: Observer) -> Observer:
     """Return an observer that records the run of each event for `happens_in`."""
 
     def observe(event: Event) -> None:
-        token = _run.set(run)
-        try:
+        with bound(_run, run):
             observer(event)
-        finally:
-            _run.reset(token)
 
     return observe
 

@@ -1,21 +1,18 @@
-"""Settings fields that are also command-line options, declared once, and the settings of one model."""
+"""Declares settings fields, which are also command-line options, and says what is wrong with a value."""
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from redraft.domain import Usage
 from redraft.errors import UsageError
 
 M = TypeVar("M", bound=BaseModel)
@@ -49,7 +46,6 @@ class SettingOption:
 
 def setting(
     default: Any,
-    description: str,
     section: Section,
     metavar: str | None = None,
     *names: str,
@@ -58,9 +54,11 @@ def setting(
     found: FoundRule = "no",
     rare: bool = False,
     label: str = "",
+    description: str | None = None,
     **bounds: Any,
 ) -> Any:
-    """Declare a field that is also an option; `...` as default makes it required.
+    """Declare a field that is also an option; `...` as default makes it required. Without a description it has the help
+    of its name.
 
     A settings file that is merely found may set it only with a mark, `found`. Mark nothing that names an address, a
     variable, a file, a plugin or a price, that runs anything, or that hides what the file sets.
@@ -76,21 +74,6 @@ harmless = partial(setting, found="yes")
 """Declare a setting that a settings file may set although it is merely found."""
 unusual = partial(harmless, rare=True)
 """Declare one of these that is rarely set."""
-
-
-class FoundSettings(BaseModel):
-    """What a settings file that was merely found has set."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    file: str
-    values: dict[str, str]
-    """The values by option name, as in the file."""
-
-    def __str__(self) -> str:
-        folder, _, name = self.file.rpartition("/")
-        assignments = [f"{key} {value}" if "=" in value else f"{key}={value}" for key, value in self.values.items()]
-        return f"{name} in {folder or '/'} sets {', '.join(assignments)}"
 
 
 def field_like(model: type[BaseModel], name: str) -> Any:
@@ -120,6 +103,12 @@ class Settings(BaseModel):
 
     # Pydantic calls an `__init__` without this mark also for settings within other settings.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        for name, field in cls.model_fields.items():
+            if field.description is None and option_of(cls, name) is not None:
+                field.description = HELP[name]
 
 
 def settings_argument(model: type[M], given: object, name: str) -> M | None:
@@ -201,128 +190,3 @@ def error_text(error: Mapping[str, Any]) -> str:
         pattern = str(error["msg"]).removeprefix("Value error, ")
         return f"{pattern[:1].lower()}{pattern[1:]}"
     return pattern.format(**error.get("ctx") or {})
-
-
-MAX_QUESTIONS = 1000
-_RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
-
-
-def _questions(value: object) -> object:
-    """Parse a range such as 9-15."""
-    match = _RANGE.fullmatch(value) if isinstance(value, str) else None
-    return (int(match[1]), int(match[2])) if match else value
-
-
-def _counted(value: int | tuple[int, int]) -> int | tuple[int, int]:
-    ends = (value, value) if isinstance(value, int) else value
-    if not 1 <= ends[0] <= ends[1] <= MAX_QUESTIONS:
-        raise ValueError(f"a number from 1 to {MAX_QUESTIONS}, or a range of such numbers as in 9-15")
-    return value
-
-
-Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
-"""The number of questions: a maximum, or a range per stretch."""
-
-_KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
-
-
-def _chunks_of(value: object) -> object:
-    if not _KEYFACT_CHUNKS.fullmatch(str(value)):
-        raise ValueError(
-            "must be a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the rest of the last sentence"
-        )
-    return str(value)
-
-
-KeyfactChunks = Annotated[str, BeforeValidator(_chunks_of)]
-"""The tokens of a chunk for key facts: at most N, or with a plus sign N and the rest of the sentence begun."""
-
-_LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]
-
-
-class RubricSettings(BaseModel):
-    """A metric that is stated in a sentence: a table `[rubrics.NAME]` of `redraft.toml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    requirement: str = Field(min_length=1, max_length=2_000)
-    levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
-    """The number of levels, or what each of them means, from the worst to the best."""
-    aim: Literal["truth", "content", "form"] = "form"
-
-
-class Exchange(Settings):
-    """A question about a document, and the answer that it had."""
-
-    question: str = Field(max_length=2_000)
-    answer: str = Field(max_length=20_000)
-
-
-MAX_EARLIER = 3
-"""The questions that a follow-up knows."""
-ReplyForm = Literal["schema", "tools", "plain"]
-"""The mode of structured output."""
-PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
-"""Also accepts a `Path`, which is stored as text."""
-EXTRACTIVE = "extractive"
-_MILLION = 1_000_000
-
-
-class Price(Settings):
-    """US dollars per million tokens."""
-
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-    cached_prompt: float | None = Field(default=None, ge=0)
-
-    def of(self, usage: Usage) -> float:
-        """Return the price of one call."""
-        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
-        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
-        fresh = usage.prompt_tokens - cached
-        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
-
-
-class ModelFields(Settings):
-    """The fields that say which model is asked, where, and how. Unset ones are detected or take the usual defaults."""
-
-    model: str = Field(min_length=1)
-    base_url: str | None = setting(None, HELP["base_url"], "model", "URL")
-    key_env: str | None = setting(None, HELP["key_env"], "model", "VARIABLE", rare=True)
-    """For the model's own address only, or `NO_KEY`."""
-    context_tokens: int | None = Field(default=None, ge=64)
-    """The token limit of a prompt and its reply."""
-    temperature: float | None = setting(None, HELP["temperature"], "model", "T", found="yes", ge=0, le=2)
-    top_p: float | None = setting(
-        None, HELP["top_p"], "model", "P", said="the model's own", found="yes", gt=0, le=1, rare=True
-    )
-    max_tokens: int | None = Field(default=None, ge=16)
-    """The maximum tokens of a reply."""
-    reasoning_tokens: int | None = setting(
-        None,
-        HELP["reasoning_tokens"],
-        "model",
-        "N",
-        said="from the model's name and replies",
-        found="yes",
-        ge=0,
-        rare=True,
-    )
-    prompts: PathOrName | None = None
-    """A set of prompts or a directory; by default the run's."""
-    replies: ReplyForm | None = setting(
-        None, HELP["replies"], "model", said="the first that the server supports", found="yes", rare=True
-    )
-    price: Price | None = None
-    """The price of the model, overriding price tables."""
-
-
-class ModelSettings(ModelFields):
-    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`."""
-
-    @field_validator("model")
-    @classmethod
-    def _has_settings(cls, model: str) -> str:
-        if model == EXTRACTIVE:
-            raise ValueError("the built-in model has no settings; use its name without a table")
-        return model

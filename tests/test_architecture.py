@@ -24,8 +24,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({""}),  # the public names: the package itself
     frozenset({"batches", "integrations", "testing"}),
     frozenset({"runs"}),
-    frozenset({"report"}),
-    frozenset({"graphs"}),
+    frozenset({"report", "graphs"}),
     frozenset({"evaluators"}),
     frozenset({"agents"}),
     frozenset({"builtin"}),

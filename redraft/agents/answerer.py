@@ -21,9 +21,9 @@ from redraft.agents.evidence import (
 from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
-from redraft.fields import Exchange
 from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
+from redraft.settings import Exchange
 from redraft.text.quotes import locate
 from redraft.text.reply_cleanup import declines
 from redraft.text.sanitizer import one_line

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling
+from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import (
@@ -27,6 +28,7 @@ from redraft.text.reply_cleanup import (
 )
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words, has_words
 
 MAX_TRIES = 6
@@ -34,6 +36,8 @@ MAX_TRIES = 6
 # Each further try asks for this much less.
 _SHRINK_REGENERATION = 0.1
 MIN_WORDS = 5
+# Tokens that a chat protocol adds to a prompt, and the slack between our count and the provider's.
+MARGIN = 20
 # A text slightly over its limit is asked to be shorter by the excess, and never for less than a share of the limit:
 # asked for a third, a model writes another text.
 _SLIGHTLY = 1.25
@@ -325,6 +329,13 @@ class StructuredWriter:
     def tokens(self, words: int) -> int:
         """Return the tokens that a reply of this many words needs."""
         return max(16, int(words * self.tokens_per_word) + 1)
+
+
+def spare_tokens(
+    window: int, tokenizer: Tokenizer, book: PromptBook, prompt: Prompt[Any, str], inputs: BaseModel
+) -> int:
+    """Return how many tokens of a window a prompt leaves."""
+    return window - tokenizer.count(book.render(prompt, inputs)) - MARGIN
 
 
 def max_intermediate_words(words: int, stage: Stage = "revision", ceiling: int = 0) -> int:

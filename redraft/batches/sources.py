@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -187,10 +187,11 @@ def _item(row: BatchItemRow, make: Callable[[], Document] | None, store: Store |
 
 def _documents(source: str) -> Iterator[NamedDocument]:
     """Yield the documents that a source names."""
-    for path in _files(source):
-        if path is None:
-            yield BatchItemRow(STDIN, "stdin"), partial(load, STDIN)
-        elif path.suffix.lower() == LINES:
+    if source == STDIN:
+        yield BatchItemRow(STDIN, "stdin"), partial(load, STDIN)
+        return
+    for path in map(Path.absolute, files_of(source)):
+        if path.suffix.lower() == LINES:
             for name, entry in _lines(path):
                 row = BatchItemRow(f"{path}#{name}", file_name(name), priority=entry.get("priority", 0))
                 if "text" in entry:
@@ -206,22 +207,21 @@ def _documents(source: str) -> Iterator[NamedDocument]:
             yield BatchItemRow(str(path), file_name(path.stem)), None
 
 
-def _files(source: str) -> Iterator[Path | None]:
-    """Return the absolute paths of a source's files; None for standard input."""
+def files_of(source: str, others: Container[str] = ()) -> Iterator[Path]:
+    """Yield the files of a source: a file, a folder or a pattern. Those of a folder are its readable ones, or where it
+    has none, those with the suffixes of `others`."""
     path = Path(source).expanduser()
-    if source == STDIN:
-        yield None
-        return
     paths = [path]
     if not path.exists() and _PATTERN & {*source}:
         paths = sorted(map(Path, glob(str(path), recursive=True)))
         if not paths:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
     for path in paths:
-        readable = _in_folder(path)[0] if path.is_dir() else [path]
+        readable, rest = _in_folder(path) if path.is_dir() else ([path], [])
+        readable = readable or [file for file in rest if file.suffix.lower() in others]
         if not readable:
             raise DocumentError("no file in it can be read", place=str(path), hint=unknown_type_hint())
-        yield from (file.absolute() for file in readable)
+        yield from readable
 
 
 def skipped(sources: Iterable[str]) -> list[str]:

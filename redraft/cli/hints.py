@@ -47,21 +47,13 @@ def own_places(values: Mapping[str, Any], places: OwnPlaces | None = None) -> Ow
     """Return `places` with the servers, keys and files that the options, the environment and the user's configuration
     name now."""
     from redraft.cli.settings_file import named_tables
-    from redraft.fields import ModelSettings
-    from redraft.prompts.book import prompt_choice
     from redraft.runs.model_settings import OwnPlaces
+    from redraft.settings import ModelSettings
 
     places = OwnPlaces() if places is None else places
     for table in named_tables(ModelSettings).values():
         places.add_model(table)
-    address, judges_address, key_env = (values.get(name) for name in ("base_url", "judge_base_url", "key_env"))
-    if judges_address:
-        places.add_address(judges_address)
-    if address or key_env:
-        places.add_address(address, key_env)
-    names = (*values.get("judges", ()), *(values.get(name) for name in ("model", "validator", "embeddings")))
-    prompts = values.get("prompts")
-    places.names |= {name for name in names if name} | ({prompt_choice(prompts)} if prompts else set())
+    places.add_options(values)
     return places
 
 

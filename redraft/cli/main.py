@@ -59,7 +59,7 @@ def app(context: click.Context, config: str | None) -> None:
     context.default_map = read_config(app.commands)
     if context.invoked_subcommand is None:
         from redraft.cli.welcome import welcome
-        from redraft.fields import EXTRACTIVE
+        from redraft.settings import EXTRACTIVE
 
         assert isinstance(app.commands, Commands)
         default = os.environ.get("REDRAFT_MODEL") or context.default_map.get("summarize", {}).get("model") or EXTRACTIVE

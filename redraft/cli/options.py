@@ -294,12 +294,6 @@ drafting_options = grouped(
 )
 
 
-def window_option(otherwise: str) -> Callable[[F], F]:
-    """Create `--context-tokens` for a command where its default is `otherwise`."""
-    text = f"Maximum tokens of a prompt and its reply.  [default: {otherwise}]"
-    return settings("context_tokens", default=None, help=text)
-
-
 server_options = settings("base_url", "key_env", "context_tokens")
 setup_options = grouped(
     server_options, settings("replies", "reasoning_tokens", "temperature", "top_p", "prompts", "sample")
@@ -332,11 +326,6 @@ panel_options = grouped(
     settings(JUDGES_ADDRESS),
 )
 judge_options = settings("judges", JUDGES_ADDRESS)
-required_judges = settings(
-    "judges",
-    required=True,
-    help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
-)
 questions = settings("questions", "stretch_tokens")
 keyfact_options = settings("perspective", "validator", "keyfact_chunks", "keyfact_overlap")
 verdict_options = grouped(

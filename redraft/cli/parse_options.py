@@ -12,9 +12,19 @@ from click.core import ParameterSource
 from redraft.cli.sections import FOUND, Command, names_a_run
 from redraft.cli.terminal import say
 from redraft.errors import DocumentError, RunError, Set, UsageError
-from redraft.fields import ModelSettings, RubricSettings, option_of
+from redraft.fields import option_of
 from redraft.order import JUDGES_ADDRESS, OrderParts
-from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.settings import (
+    DEFAULT_GOALS,
+    EXTRACTIVE,
+    USUAL_METRICS,
+    DraftConfig,
+    JudgeConfig,
+    Limits,
+    ModelSettings,
+    RefineConfig,
+    RubricSettings,
+)
 from redraft.sources import STDIN
 from redraft.text.words import has_words
 

@@ -22,7 +22,8 @@ from redraft.sources import MAX_SETTINGS_BYTES, read_file
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.fields import FoundRule, FoundSettings, RubricSettings
+    from redraft.fields import FoundRule
+    from redraft.settings import FoundSettings, RubricSettings
 
     M = TypeVar("M", bound=BaseModel)
 
@@ -109,7 +110,8 @@ def checked_tables(settings: type[M], tables: object, place: str) -> dict[str, M
     """Check the `models` or `rubrics` table of the file at `place`; raises `UsageError` for any error in it."""
     from pydantic import ValidationError
 
-    from redraft.fields import EXTRACTIVE, first_problem
+    from redraft.fields import first_problem
+    from redraft.settings import EXTRACTIVE
 
     kind = _TABLES[settings.__name__]
     if not isinstance(tables, Mapping):
@@ -135,7 +137,7 @@ def checked_tables(settings: type[M], tables: object, place: str) -> dict[str, M
 
 def rubrics_given(words: Sequence[str]) -> dict[str, RubricSettings]:
     """Return the rubrics of `--rubric` by name: each word is NAME=REQUIREMENT, or a file with tables of rubrics."""
-    from redraft.fields import RubricSettings
+    from redraft.settings import RubricSettings
 
     rubrics: dict[str, RubricSettings] = {}
     for word in words:
@@ -160,7 +162,7 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     Keys are long option names. A key that no command has is a typo and raises an error. A group's table applies to all
     of its commands.
     """
-    from redraft.fields import ModelSettings, RubricSettings
+    from redraft.settings import ModelSettings, RubricSettings
 
     if not (files := settings_files()):
         return {}
@@ -222,7 +224,7 @@ def _is_harmless(rule: FoundRule, words: Sequence[str]) -> bool:
     add nothing."""
     match rule:
         case "model":
-            from redraft.fields import EXTRACTIVE, ModelSettings
+            from redraft.settings import EXTRACTIVE, ModelSettings
 
             models = {EXTRACTIVE, *named_tables(ModelSettings)}
             return all(word in models or (word.startswith("openai:") and "//" not in word) for word in words)
@@ -248,7 +250,7 @@ def _refused(key: str, file: SettingsFile) -> UsageError:
 
 def found_settings(context: click.Context) -> FoundSettings | None:
     """Return what a file that was merely found sets for the command that is invoked; None if nothing."""
-    from redraft.fields import FoundSettings
+    from redraft.settings import FoundSettings
 
     files = settings_files()
     if not files or not files[0].is_found:

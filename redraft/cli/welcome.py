@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 
 from redraft.cli.overview import HelpEntry
-from redraft.fields import EXTRACTIVE
+from redraft.settings import EXTRACTIVE
 
 _KEYS = (
     ("OPENAI_API_KEY", "openai:gpt-5-mini", "langchain_openai"),

@@ -53,8 +53,8 @@ METRICS: Mapping[str, str] = {
     "faithfulness": "factual:Faithfulness",
     "booookscore": "coherence:Booookscore",
     NEWCOMER: "coherence:NewcomerMetric",
-    "spread": "position:SpreadMetric",
-    "position": "position:Position",
+    "spread": "statistics:SpreadMetric",
+    "position": "statistics:Position",
     "statistics": "statistics:Statistics",
 }
 """redraft's own metrics in listing order, with module and class: an entry registers a metric."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self
-
-from pydantic import BaseModel
+from functools import cached_property, partial
+from typing import Self
 
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
@@ -15,7 +13,7 @@ from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, wording_of
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import StructuredWriter
+from redraft.agents.structured_writer import StructuredWriter, spare_tokens
 from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
@@ -51,9 +49,8 @@ from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.panel import Panel
 from redraft.evaluators.preference import Referee
 from redraft.events import Notice, Observer, PieceDone
-from redraft.graphs.plan import LINES_BEFORE, MARGIN, Plan
+from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
-from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import Outline
 from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
@@ -135,9 +132,9 @@ class Job:
     def outliner(self) -> Outliner | None:
         """Outlines the document, if wanted; None where the writer reads no prompts."""
         worker, settings = self.pool.writer, self.run.settings
-        if worker.window is None:
+        if worker.settings.window is None:
             return None
-        return Outliner(self._judge(worker), self.tokenizer, worker.window, settings.language)
+        return Outliner(self._judge(worker), self.tokenizer, worker.settings.window, settings.language)
 
     @cached_property
     def judges(self) -> Panel:
@@ -181,7 +178,9 @@ class Job:
         comparing = pool.judges if run.kind == "compare" else pool.readers if run.refinement else ()
         turns = self._turns if run.judging else ()
         return tuple(
-            Referee(self._judge(worker, turn), self.tokenizer, worker.window) for worker in comparing for turn in turns
+            Referee(self._judge(worker, turn), self.tokenizer, worker.settings.window)
+            for worker in comparing
+            for turn in turns
         )
 
     @cached_property
@@ -218,16 +217,15 @@ class Job:
         language = (settings.language or "").casefold()
         in_characters = any(name in language for name in _UNSPACED) if settings.language else is_unspaced(text)
 
-        def spare(prompt: Prompt[Any, str], values: BaseModel) -> int:
-            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, values)) - MARGIN
-
         return StructuredWriter(
             self.pool.writer.model,
             self.plan.tokens_per_word,
             settings.temperature,
             settings.sample,
             # The extractive model has no window.
-            spare if reads_prompts(settings.model) else None,
+            partial(spare_tokens, settings.context_tokens, prepared.tokenizer, prepared.book)
+            if reads_prompts(settings.model)
+            else None,
             settings.language,
             in_characters,
             prepared.book.instructions,

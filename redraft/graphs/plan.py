@@ -9,7 +9,7 @@ from math import ceil
 from statistics import median
 from typing import Any
 
-from redraft.agents.structured_writer import max_intermediate_words
+from redraft.agents.structured_writer import MARGIN, max_intermediate_words
 from redraft.agents.writer import MIN_WINDOW
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError, Set
@@ -21,8 +21,6 @@ from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count, count_words
 
-# Tokens that a chat protocol adds to a prompt, and the slack between our count and the provider's.
-MARGIN = 20
 CONTEXT_SHARE = 0.2
 MAX_LEVELS = 12
 # A running summary may exceed the limit by this factor before it is cut, so that it can be compressed.

@@ -86,7 +86,7 @@ class PreparedDocument:
             tokens = self.plan.document_tokens if is_whole else self.tokenizer.count(document.text)
             wording = USUAL
         # Models without a window do not count.
-        bounded = [settings.context_tokens for settings in judging if reads_prompts(settings.model)]
+        bounded = [settings.window for settings in judging if settings.window is not None]
         window = min(bounded, default=judging[0].context_tokens)
         passages = Passages(document, tokenizer, encoder)
         return EvidenceReader(document, passages, tokenizer, window, tokens, wording, reading)
@@ -114,11 +114,6 @@ class OpenModel:
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer that counts its tokens, or an estimate."""
         return Tokenizer() if self.is_object else tokenizer_of(self.settings)[0]
-
-    @property
-    def window(self) -> int | None:
-        """Return the token limit of a prompt and its reply; None for a model that reads no prompts."""
-        return self.settings.context_tokens if reads_prompts(self.settings.model) else None
 
     def judge(
         self, verdicts: Cache, document: str, wording: TokenRates, sample: int | None = None, visit: int = 0
@@ -155,4 +150,4 @@ class ModelPool:
     @property
     def readers(self) -> list[OpenModel]:
         """Return the judges that are language models."""
-        return [judge for judge in self.judges if judge.window is not None]
+        return [judge for judge in self.judges if judge.settings.window is not None]

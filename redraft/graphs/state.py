@@ -21,7 +21,7 @@ from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
-from redraft.events import stream_to
+from redraft.events import bound, stream_to
 from redraft.graphs.job import Job
 from redraft.graphs.plan import Plan, Planner
 from redraft.prompts.contract import Prompt
@@ -298,12 +298,8 @@ def streaming(runtime: Runtime[Any]) -> Iterator[None]:
     if _watched.get():
         yield
         return
-    token = _watched.set(True)
-    try:
-        with stream_to(runtime.stream_writer):
-            yield
-    finally:
-        _watched.reset(token)
+    with bound(_watched, True), stream_to(runtime.stream_writer):
+        yield
 
 
 def refuse_new_order(state: Any) -> None:

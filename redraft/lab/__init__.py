@@ -11,6 +11,6 @@ COMMANDS = {
         "Research",
     ),
     "agree": HelpEntry("redraft.lab.commands.agree:agree", "Measure how far judges agree with people.", "Judges"),
-    "data": HelpEntry("redraft.lab.commands.data:data", "Describe and convert public data sets.", "Research"),
-    "doctor": HelpEntry("redraft.lab.commands.doctor:doctor", "Test a judge on summaries with known faults.", "Judges"),
+    "data": HelpEntry("redraft.lab.commands.experiment:data", "Describe and convert public data sets.", "Research"),
+    "doctor": HelpEntry("redraft.lab.commands.agree:doctor", "Test a judge on summaries with known faults.", "Judges"),
 }

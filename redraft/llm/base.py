@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import isawaitable
+from pkgutil import resolve_name
 from typing import Any, Generic, Protocol, cast
 
 from pydantic import BaseModel
@@ -111,11 +112,11 @@ class Model(Protocol):
 
 
 class LazyModel:
-    """A `Model` that is opened when more than its identity is asked for."""
+    """A `Model` that is opened by the function of this name when more than its identity is asked for."""
 
-    def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
+    def __init__(self, identity: str, opening: str, *arguments: object, **named: object) -> None:
         self.identity = identity
-        self._opening = opening
+        self._opening = opening, arguments, named
 
     def most_tokens(self, sampling: Sampling) -> int:
         return self.model.most_tokens(sampling)
@@ -130,7 +131,8 @@ class LazyModel:
     @cached_property
     def model(self) -> Model:
         """Open the model."""
-        return self._opening()
+        opening, arguments, named = self._opening
+        return cast("Model", resolve_name(opening)(*arguments, **named))
 
 
 Line = str | BaseModel | ModelError

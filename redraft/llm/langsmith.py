@@ -21,6 +21,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
+from redraft.events import bound
 from redraft.fields import first_problem
 from redraft.llm.addresses import plain_address
 
@@ -63,9 +64,7 @@ def _check_key() -> None:
 def tracing(traced: bool) -> Iterator[None]:
     """Send everything within the context to LangSmith, or nothing, whatever the environment and the callers enabled; a
     caller's other callbacks stay."""
-    outer = get_tracing_context()
-    token = _traced.set(traced)
-    tracer = tracing_v2_callback_var.set(tracing_v2_callback_var.get() if traced else None)
+    outer, tracer = get_tracing_context(), tracing_v2_callback_var.get() if traced else None
     config = var_child_runnable_config.get()
     if config and not traced:
         # Without the caller's callbacks that send to LangSmith.
@@ -77,31 +76,30 @@ def tracing(traced: bool) -> Iterator[None]:
         elif callbacks:
             callbacks = [handler for handler in callbacks if not isinstance(handler, LangChainTracer)]
         config = {**config, "callbacks": callbacks}
-    config_token = var_child_runnable_config.set(config)
     if not traced:
         for name in _OF_THE_FIRST_VERSION:
             os.environ.pop(name, None)
-    try:
-        with tracing_context(**{**outer, "enabled": True}) if traced else tracing_context(enabled=False, parent=False):
-            yield
-    finally:
-        var_child_runnable_config.reset(config_token)
-        tracing_v2_callback_var.reset(tracer)
-        _traced.reset(token)
+    terms = {**outer, "enabled": True} if traced else {"enabled": False, "parent": False}
+    with (
+        bound(_traced, traced),
+        bound(tracing_v2_callback_var, tracer),
+        bound(var_child_runnable_config, config),
+        tracing_context(**terms),
+    ):
+        yield
 
 
 @contextmanager
 def configured(*configs: Mapping[str, Any]) -> Iterator[None]:
-    """Add callbacks, tags and metadata to the requests within the context, besides those of an enclosing graph."""
-    if not any(configs):
+    """Add the callbacks, tags and metadata in these options to the requests within the context, besides those of an
+    enclosing graph."""
+    parts = [{name: config[name] for name in Tracing.__annotations__ if name in config} for config in configs]
+    if not any(parts):
         yield
         return
-    merged = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", config) for config in configs))
-    token = var_child_runnable_config.set(merged)
-    try:
+    merged = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", part) for part in parts))
+    with bound(var_child_runnable_config, merged):
         yield
-    finally:
-        var_child_runnable_config.reset(token)
 
 
 _CHECKED = TypeAdapter(Tracing)

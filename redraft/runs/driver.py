@@ -5,7 +5,7 @@ graphs, tools, batches and pages work with its runner."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 from inspect import isawaitable
@@ -43,13 +43,13 @@ from redraft.graphs.policy import ReviewAnswer, undecided_metrics
 from redraft.graphs.prepared import PreparedDocument
 from redraft.graphs.state import GraphSession, Scope, Task
 from redraft.llm.budget import Budget
-from redraft.llm.langsmith import Tracing, configured, tracing
+from redraft.llm.langsmith import configured, tracing
 from redraft.order import Compare, ExperimentPart, Order
 from redraft.report.history.results import Result, lost_rounds, read_result
 from redraft.runs.models import check_keys, resolve, server_window
 from redraft.runs.open_runs import OpenRuns
 from redraft.runs.order import Sources, chapter_of, document_of, document_of_task, order_of_chapter, summary_of
-from redraft.runs.prepare import check_judging, judged_by_writer, prepare, prepare_run, record
+from redraft.runs.prepare import DRAFTED, check_judging, judged_by_writer, prepare, prepare_run, record
 from redraft.settings import GIVEN_STRATEGY, REFERENCES, Limits
 from redraft.store.connection import Checkpoints, off_loop, thread_of
 from redraft.store.documents import ChapterRun, QuestionSets
@@ -202,7 +202,7 @@ class Runner(OpenRuns, GraphSession):
             notes += judged_by_writer(order)
             # Errors in the judging settings are raised before the first draft is paid for.
             check_judging(order, prepared, store, own)
-            roles = self.roles(order.model_copy(update={"settings": prepared.settings}))
+            roles = self.roles(order)
             if not (isinstance(order, Compare) and order.given == order.other):
                 check_keys(roles)
             return record(prepared, order, store, own, notes), prepared, notes
@@ -220,7 +220,7 @@ class Runner(OpenRuns, GraphSession):
     ) -> Result:
         """Begin a run of an order, and work on it to its end. Its own limits replace the session's; `config` goes to
         LangChain."""
-        return await self._work_on(await self.record(source, order, limits), config=config)
+        return await self.work_on(await self.record(source, order, limits), config=(self.config, config or {}))
 
     async def resume(
         self,
@@ -247,22 +247,39 @@ class Runner(OpenRuns, GraphSession):
         if run.status == "done" and not await self.may_gain(run):
             self.observe(Notice(f"run {run.id} is finished; nothing was left to do"))
             return await off_loop(read_result, self.store, run.id)
-        return await self._work_on(run, answer, config)
+        return await self.work_on(run, answer, (self.config, config or {}))
 
-    async def _work_on(
-        self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
+    async def work_on(
+        self, run: Run, answer: AnswerLike | None = None, config: Sequence[Mapping[str, Any]] = ()
     ) -> Result:
-        """Work on a run until it ends or stops; `answer` is for one that waits for a person."""
+        """Work on a run until it is done, waits, or has used up its budget after making a draft. `answer` is for one
+        that waits for a person, and `config` goes to LangChain."""
         try:
-            passed_on = {name: value for name, value in (config or {}).items() if name in Tracing.__annotations__}
-            with tracing(self.traced), configured(self.config, passed_on):
-                await self.carry_out(run, answer)
+            with tracing(self.traced), configured(*config), self.store.checkpoints.explained():
+                if run.kind == "compare":
+                    await self._compare(run)
+                elif run.kind in REFERENCES.values():
+                    await self._build(run)
+                else:
+                    if run.settings.by_chapter and answer is None:
+                        await self._draft_chapters(run)
+                    await self._drive(run, answer)
         except BaseException as error:
             # Also that of a cancellation: whoever catches it can resume the run.
             vars(error)["run"] = run.id
-            if isinstance(error, RedraftError):
-                raise error.trimmed() from error.__cause__
-            raise
+            if isinstance(error, asyncio.CancelledError):
+                await asyncio.shield(self.release(run.id))
+            elif isinstance(error, StoreError):
+                # It may have stopped between two nodes, when nothing was running that could record it.
+                with suppress(StoreError):
+                    await self.record_error(run.id, error)
+            # A summary that was given is no result of the run.
+            is_drafted = run.kind in DRAFTED and (run.kind, run.settings.strategy) != ("evaluate", GIVEN_STRATEGY)
+            is_used_up = isinstance(error, BudgetError) and is_drafted
+            if not is_used_up or (await off_loop(self.store.runs.get, run.id)).draft is None:
+                if isinstance(error, RedraftError):
+                    raise error.trimmed() from error.__cause__
+                raise
         return await off_loop(read_result, self.store, run.id)
 
     async def may_gain(self, run: Run) -> bool:
@@ -306,25 +323,17 @@ class Runner(OpenRuns, GraphSession):
                     return True
         return False
 
-    async def carry_out(self, run: Run, answer: AnswerLike | None = None) -> None:
-        """Work on a run until it ends or stops. `answer` is for a run that waits for a person."""
-        if run.kind == "compare":
-            await self._compare(run)
-        elif run.kind in REFERENCES.values():
-            # What is not known yet is asked for; the run's judging names what it came to.
-            assert run.judging is not None
-            async with self.at_work(run.id) as job:
-                is_pack = run.kind == "pack"
-                stage = "questions about the document" if is_pack else "key facts of the document"
-                self.observe(StageStarted(stage, 0))
-                built = await job.judges.part("questions" if is_pack else "keyfacts", complete=True)
-                judging = run.judging.model_copy(update={run.kind: built.id})
-                await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
-            await self.finish(run.id, "", "complete")
-        else:
-            by_chapter = run.settings.by_chapter and answer is None
-            if not by_chapter or await self._draft_chapters(run):
-                await self.drive(run, answer)
+    async def _build(self, run: Run) -> None:
+        """Build what is not known yet of questions or key facts; the run's judging names what it came to."""
+        assert run.judging is not None
+        async with self.at_work(run.id) as job:
+            is_pack = run.kind == "pack"
+            stage = "questions about the document" if is_pack else "key facts of the document"
+            self.observe(StageStarted(stage, 0))
+            built = await job.judges.part("questions" if is_pack else "keyfacts", complete=True)
+            judging = run.judging.model_copy(update={run.kind: built.id})
+            await off_loop(self.store.runs.change, run.id, {"order.judging": judging})
+        await self.finish(run.id, "", "complete")
 
     async def _compare(self, run: Run) -> None:
         """Compare two summaries, and store the result with the first. Identical texts need no judge."""
@@ -346,43 +355,37 @@ class Runner(OpenRuns, GraphSession):
             await off_loop(store.judgments.keep, first.id, preferred)
         await self.finish(run.id, first.id, "complete")
 
-    async def _draft_chapters(self, run: Run) -> bool:
-        """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends
-        the run after the others have finished, since their cost is already spent. With a used-up budget, the available
-        chapters become the draft of the whole."""
+    async def _draft_chapters(self, run: Run) -> None:
+        """Run all chapters to their end. An error that ends one of them ends the run after the others have finished,
+        since their cost is already spent. With a used-up budget, the available chapters become the draft of the
+        whole."""
         store, writer = self.store, self.defaults.roles.objects.get(run.settings.model)
         room, numbers = asyncio.Semaphore(AT_ONCE), count(1)
-        try:
-            async with self.at_work(run.id) as job:
-                chapters, limits = await off_loop(store.chapters.of, run.id), job.run.limits
-                terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget, "deadline": limits.deadline}
-                budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
+        async with self.at_work(run.id) as job:
+            chapters, limits = await off_loop(store.chapters.of, run.id), job.run.limits
+            terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget, "deadline": limits.deadline}
+            budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
 
-                def prepare_new() -> dict[int, PreparedDocument]:
-                    parts = {
-                        chapter.chunk.index: chapter_of(job.document, chapter, job.run.settings)
-                        for chapter in chapters
-                        if not chapter.run
-                    }
-                    return {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
+            def prepare_new() -> dict[int, PreparedDocument]:
+                parts = {
+                    chapter.chunk.index: chapter_of(job.document, chapter, job.run.settings)
+                    for chapter in chapters
+                    if not chapter.run
+                }
+                return {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
 
-                # Planning errors of all chapters are raised before the first call.
-                prepared = await off_loop(prepare_new)
-                job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
+            # Planning errors of all chapters are raised before the first call.
+            prepared = await off_loop(prepare_new)
+            job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
 
-                async def draft(chapter: ChapterRun) -> None:
-                    async with room:
-                        await self._draft_chapter(job, budget, chapter, prepared.get(chapter.chunk.index))
-                        job.observe(PartDone(chapter.title, next(numbers), len(chapters)))
+            async def draft(chapter: ChapterRun) -> None:
+                async with room:
+                    await self._draft_chapter(job, budget, chapter, prepared.get(chapter.chunk.index))
+                    job.observe(PartDone(chapter.title, next(numbers), len(chapters)))
 
-                ended = await asyncio.gather(*map(draft, chapters), return_exceptions=True)
-                if failures := [error for error in ended if isinstance(error, BaseException)]:
-                    raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
-        except BudgetError:
-            if (await off_loop(store.runs.get, run.id)).draft is None or run.kind == "evaluate":
-                raise
-            return False
-        return True
+            ended = await asyncio.gather(*map(draft, chapters), return_exceptions=True)
+            if failures := [error for error in ended if isinstance(error, BaseException)]:
+                raise next((failure for failure in failures if not isinstance(failure, BudgetError)), failures[0])
 
     async def _draft_chapter(
         self, job: Job, budget: Budget, chapter: ChapterRun, prepared: PreparedDocument | None
@@ -404,7 +407,7 @@ class Runner(OpenRuns, GraphSession):
         if part.status != "done" or await self.may_gain(part):
             with nested_run(chapter.title, run.id):
                 try:
-                    await self.drive(part)
+                    part = (await self.work_on(part)).run
                 except _LEFT_OUT_OF_CHAPTERS as error:
                     # A chapter without a summary leaves a gap in the whole.
                     gaps = await off_loop(store.runs.gaps.of, part.id)
@@ -412,7 +415,7 @@ class Runner(OpenRuns, GraphSession):
                         await job.gap(chunk.index, error)
                     else:
                         job.observe(Notice("it says nothing about the question"))
-            part = await off_loop(store.runs.get, part.id)
+                    return
             if part.status == "stopped":
                 problem = part.error or {}
                 kind = DeadlineError if part.stop_reason == DeadlineError.code else BudgetError
@@ -426,26 +429,8 @@ class Runner(OpenRuns, GraphSession):
             await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
             await job.close_gap(chunk.index)
 
-    async def drive(self, run: Run, answer: AnswerLike | None = None) -> None:
-        """Work on a run until it is done, waits, or has used up its budget after making a draft. `answer` is for a run
-        that waits for a person."""
-        try:
-            with self.store.checkpoints.explained():
-                await self._go_on(run, answer)
-        except asyncio.CancelledError:
-            await asyncio.shield(self.release(run.id))
-            raise
-        except BudgetError:
-            # A summary that was given is no result of the run.
-            is_given = run.kind == "evaluate" and run.settings.strategy == GIVEN_STRATEGY
-            if is_given or (await off_loop(self.store.runs.get, run.id)).draft is None:
-                raise
-        except StoreError as error:
-            # It may have stopped between two nodes, when nothing was running that could record it.
-            await self.record_error(run.id, error)
-            raise
-
-    async def _go_on(self, run: Run, answer: AnswerLike | None) -> None:
+    async def _drive(self, run: Run, answer: AnswerLike | None) -> None:
+        """Invoke the graph of a run, from its beginning or its checkpoint, until it ends or waits for a person."""
         (graph, config), session = await self._graph(run), _SessionOfRun(self, run.id)
         with named_in_errors(run.id, self.store.checkpoints):
             snapshot = await graph.aget_state(config)

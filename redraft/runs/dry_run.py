@@ -21,7 +21,7 @@ from redraft.evaluators.base import METRIC, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
-from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.base import Reply, Request, Sampling
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
@@ -29,14 +29,15 @@ from redraft.prompts import coherence, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Answers, InputT, Prompt, Sentences, ValueT
 from redraft.prompts.tags import TagContext, Tags
+from redraft.report.history.results import Result
 from redraft.report.tables import Entry
 from redraft.runs.driver import Runner
 from redraft.runs.model_settings import identity_of
-from redraft.runs.models import ModelRole, known_window, pool_of, price_of, reasoning_reserve
+from redraft.runs.models import ModelRole, known_window, pool_of, reasoning_reserve
 from redraft.runs.order import SessionOrder, order_of_chapter
 from redraft.runs.prepare import check_judging, prepare_run, record
 from redraft.runs.sync import run_to_end
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Role, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Price, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.documents import QuestionSets
 from redraft.store.plain_serializer import PlainSerializer
@@ -68,6 +69,8 @@ class StageUsage(Stage):
     """The counted usage of one model in one stage."""
 
     settings: DraftConfig
+    price: Price | None
+    """None if it is unknown."""
     spare_prompt_tokens: int = 0
     spare_completion_tokens: int = 0
     """How many more tokens than are estimated a budget reserves for one of the calls, at most."""
@@ -77,10 +80,10 @@ class StageUsage(Stage):
         """Return the most tokens that the model may use for reasoning, besides its replies."""
         return self.calls * reasoning_reserve(self.settings)
 
-    def cost(self, prices: PriceTable, reasoning: int = 0) -> float | None:
+    def cost(self, reasoning: int = 0) -> float | None:
         """Return the cost with this many tokens of reasoning; None if the price of the model is unknown."""
-        price = price_of(self.settings, prices)
-        return None if price is None else price.of(Usage(self.prompt_tokens, self.completion_tokens + reasoning))
+        usage = Usage(self.prompt_tokens, self.completion_tokens + reasoning)
+        return None if self.price is None else self.price.of(usage)
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
@@ -233,7 +236,7 @@ class UsageTally:
             stage, by = _STAGES[prompt.name]
         else:
             stage, by = (metric, "judge") if metric else (DRAFTING, "writer")
-        new_stage = StageUsage(stage, by=by, settings=role.settings)
+        new_stage = StageUsage(stage, by=by, settings=role.settings, price=role.price)
         work = self.work.setdefault((stage, by, *role.asked_as), new_stage)
         work.add(1, usage)
         work.spare_prompt_tokens = max(work.spare_prompt_tokens, most.prompt_tokens - usage.prompt_tokens)
@@ -284,16 +287,17 @@ class CountingModel:
     role: ModelRole
     book: PromptBook
     tally: UsageTally
-    tokens: dict[str, int]
-    """The token counts of long texts."""
-    replies: dict[tuple[object, ...], object]
-    """The replies to all counted requests, as in the cache."""
-    store: Store | None
-    """The user's store, whose replies are free."""
-    answers_itself: bool
-    """Whether it is the built-in model with a small document."""
-    identity: str
-    """The identity of the model that is not asked."""
+    runs: DryRuns
+
+    @property
+    def identity(self) -> str:
+        """Return the identity of the model that is not asked."""
+        return identity_of(self.role.settings) if self.role.model is None else self.role.model.identity
+
+    @property
+    def answers_itself(self) -> bool:
+        """Return whether it is the built-in model with a small document."""
+        return self.role.settings.model == EXTRACTIVE and self.tally.prepared.plan.document_tokens <= _SMALL
 
     def most_tokens(self, sampling: Sampling) -> int:
         """Return the limit that the request sets."""
@@ -318,14 +322,15 @@ class CountingModel:
         shortened = {name: short(value) for name, value in request.given}
         short_input = request.given.model_copy(update=shortened) if long_texts else request.given
         text = self.book.render(request.prompt, short_input)
-        key = (request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
-        if key not in self.replies and (stored := await off_loop(self._stored, request)) is not None:
+        key = (*self.role.asked_as, request.prompt.name, text, tuple(map(hash, long_texts)), request.sampling)
+        replies = self.runs.replies
+        if key not in replies and (stored := await off_loop(self._stored, request)) is not None:
             return stored
         # An equal request may have been counted while the store was read.
-        is_new = key not in self.replies
+        is_new = key not in replies
         if is_new:
-            self.replies[key] = await self._value(request)
-        value = self.replies[key]
+            replies[key] = await self._value(request)
+        value = replies[key]
         tags = TagContext(Tags(request.given))
         sent = value.model_dump_json(by_alias=True, context=tags) if isinstance(value, BaseModel) else str(value)
         parts = (text, *long_texts, structured_output.prompt_schema(request))
@@ -339,19 +344,20 @@ class CountingModel:
         return Reply(value, sent, usage)
 
     def _count_tokens(self, text: str) -> int:
+        tokenizer = self.tally.prepared.tokenizer
         if len(text) < _LONG:
-            return self.tally.prepared.tokenizer.count(text)
-        if text not in self.tokens:
-            self.tokens[text] = self.tally.prepared.tokenizer.count(text)
-        return self.tokens[text]
+            return tokenizer.count(text)
+        if (text, tokenizer.name) not in self.runs.counts:
+            self.runs.counts[text, tokenizer.name] = tokenizer.count(text)
+        return self.runs.counts[text, tokenizer.name]
 
     def _stored(self, request: Request[Any, ValueT]) -> Reply[ValueT] | None:
         """Return the reply in the user's store; None if there is none."""
-        if self.store is None:
+        if self.runs.user_store is None:
             return None
         sampling = replace(request.sampling, top_p=request.sampling.top_p or self.role.settings.top_p)
         rendered = replace(request, text=self.book.render(request.prompt, request.given), sampling=sampling)
-        answer = self.store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
+        answer = self.runs.user_store.calls.find(request_key(rendered, self.identity), None, sampling.max_tokens)
         if answer is None:
             return None
         text = answer.reply or ""
@@ -388,11 +394,11 @@ class DryRuns(Runner):
         super().__init__(Store(":memory:"), defaults or SessionOrder(), prices)
         self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
         self.tallies: dict[str, UsageTally] = {}
-        self._user_store = user_store
-        self._counts: dict[str, dict[str, int]] = {}
-        """The token counts of long texts by the name of the tokenizer."""
-        self._replies: dict[tuple[object, ...], dict[tuple[object, ...], object]] = {}
-        """Each model's replies in all runs."""
+        self.user_store = user_store
+        self.counts: dict[tuple[str, str], int] = {}
+        """The token counts of long texts, each with the name of the tokenizer."""
+        self.replies: dict[tuple[object, ...], object] = {}
+        """The replies of all models to counted requests, as in the cache."""
         self._built: dict[tuple[str, str, str], str | None] = {}
 
     async def aclose(self) -> None:
@@ -406,24 +412,16 @@ class DryRuns(Runner):
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         tally = self.tallies.setdefault(run.id, UsageTally(prepared, run, len(self.tallies)))
-        tokens = self._counts.setdefault(prepared.tokenizer.name, {})
         for chunk in prepared.chunks:
-            tokens[prepared.document.text[slice(*chunk.span)]] = chunk.tokens
+            self.counts[prepared.document.text[slice(*chunk.span)], prepared.tokenizer.name] = chunk.tokens
+        yield pool_of(assigned, prepared.book, lambda role, book: CountingModel(role, book, tally, self))
 
-        def counting(role: ModelRole, book: PromptBook) -> Model:
-            replies = self._replies.setdefault(role.asked_as, {})
-            answers_itself = role.settings.model == EXTRACTIVE and prepared.plan.document_tokens <= _SMALL
-            identity = identity_of(role.settings) if role.model is None else role.model.identity
-            return CountingModel(role, book, tally, tokens, replies, self._user_store, answers_itself, identity)
-
-        yield pool_of(assigned, prepared.book, counting)
-
-    async def run_prepared(self, prepared: PreparedDocument, order: Order) -> str:
-        """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
+    async def run_prepared(self, prepared: PreparedDocument, order: Order) -> Result:
+        """Run what was prepared. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
-        if self._user_store is not None:
+        if self.user_store is not None:
             self.store.documents.add(prepared.document)
-            self.store.learn(self._user_store, prepared.document.id)
+            self.store.learn(self.user_store, prepared.document.id)
         if order.judging is not None:
             update: dict[str, str | None] = {}
             shelves: dict[Literal["pack", "keyfacts"], QuestionSets[Any]]
@@ -434,15 +432,14 @@ class DryRuns(Runner):
                     key = (prepared.document.id, name, pack)
                     if key not in self._built:
                         bare = order.judging.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
-                        built = self.store.runs.get(await self.run_prepared(prepared, Build(kind=name, judging=bare)))
-                        self._built[key] = getattr(built.judging, name)
+                        built = await self.run_prepared(prepared, Build(kind=name, judging=bare))
+                        self._built[key] = getattr(built.run.judging, name)
                     update[name] = self._built[key]
             order = order.model_copy(update={"judging": order.judging.model_copy(update=update)})
         order = order.model_copy(update={"limits": Limits()})
         run = record(prepared, order, self.store, self.defaults.evaluators)
         self.prepared[run.id] = prepared
-        await self.carry_out(run)
-        return run.id
+        return await self.work_on(run)
 
     def plan_of_run(self, run: str, order: Order, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
@@ -454,19 +451,12 @@ class DryRuns(Runner):
         parts = [chapter.run for chapter in self.store.chapters.of(run) if chapter.run]
         chapters = [self.plan_of_run(part, order_of_chapter(order)) for part in parts]
         drafting, *stages = _stages(work, order, self.defaults.evaluators)
-        prices = self.prices or builtin_prices()
-        costs = [usage.cost(prices) for usage in work]
-        highest_costs = [usage.cost(prices, usage.reasoning_tokens) for usage in work]
+        costs = [usage.cost() for usage in work]
+        highest_costs = [usage.cost(usage.reasoning_tokens) for usage in work]
         # What a budget reserves for the last call beyond its estimate; earlier ones have been settled.
-        spare = max(
-            (
-                price.of(Usage(usage.spare_prompt_tokens, usage.spare_completion_tokens))
-                for usage in work
-                if (price := price_of(usage.settings, prices)) is not None
-            ),
-            default=0.0,
-        )
-        unpriced = [usage.settings.model for usage, cost in zip(work, costs, strict=True) if cost is None]
+        spare_usages = ((use.price, Usage(use.spare_prompt_tokens, use.spare_completion_tokens)) for use in work)
+        spare = max((price.of(usage) for price, usage in spare_usages if price), default=0.0)
+        unpriced = [usage.settings.model for usage in work if usage.price is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
         figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
         sizes = {"tokens": plan.document_tokens, "words": plan.document_words}
@@ -478,13 +468,7 @@ class DryRuns(Runner):
             judges=(judging.judges or (settings.model,)) if judging else (),
             validator=validator.settings.model if judging else None,
             models=tuple(
-                PlannedModel(
-                    role=role.role,
-                    name=role.name,
-                    model=role.settings.model,
-                    context_tokens=role.settings.context_tokens if reads_prompts(role.settings.model) else None,
-                )
-                for role in roles[1:]
+                widened(PlannedModel, role.settings, role, context_tokens=role.settings.window) for role in roles[1:]
             ),
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,
@@ -534,7 +518,8 @@ def plan_run(
 
     async def counted() -> RunPlan:
         async with DryRuns(prices or builtin_prices(), session_order, user_store) as runs:
-            return runs.plan_of_run(await runs.run_prepared(prepared, without_person(order)), order, notes)
+            result = await runs.run_prepared(prepared, without_person(order))
+            return runs.plan_of_run(result.run.id, order, notes)
 
     plan = run_to_end(counted)
     if at_once and user_store is not None:

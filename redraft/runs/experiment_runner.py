@@ -16,9 +16,8 @@ from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Totals, computed, content_id
-from redraft.errors import BudgetError, NoAnswerError, PromptError, RedraftError, StoreError, UsageError
+from redraft.errors import BudgetError, NoAnswerError, PromptError, StoreError, UsageError, stored_error
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
-from redraft.graphs.prepared import PreparedDocument
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.citations import citations_of
@@ -62,8 +61,7 @@ def failure(stage: str, error: Exception) -> Failure:
 
 def describe_error(error: Exception) -> dict[str, Any]:
     """Return an error as it is stored with an item or a batch: its code, message and hint."""
-    bug = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
-    words = error.stored if isinstance(error, RedraftError) else bug
+    words = stored_error(error)
     return {**words, "message": storable(one_line(words["message"], _LONGEST_MESSAGE))}
 
 
@@ -129,11 +127,6 @@ class ExperimentRunner(Runner):
         """Set the budget of an experiment or a batch, which all processes that work on it share."""
         calls, cost, key = self.limits.max_calls, self.limits.max_cost, content_id("\n".join(experiment))
         self.budget = Budget(max_calls=calls, max_cost=cost, budget_key=key, paced=paced)
-
-    def note_token_counts(self, prepared: PreparedDocument) -> None:
-        """Report once how tokens are counted, for experiments that start no runs."""
-        for warning in prepared.warnings:
-            self.observer(Notice(warning, everywhere=True))
 
     async def open_own_run(self, document: Document, order: Order) -> Run | None:
         """Return the run of an order if it is on record. Its usage counts against the budget."""

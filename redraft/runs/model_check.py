@@ -12,11 +12,11 @@ from pydantic import Field, InstanceOf
 
 from redraft.domain import Rounded, Usage, widened
 from redraft.errors import PYTHON, CapabilityError, Door, ModelError, RedraftError, ReplyError, TimedOut, UsageError
-from redraft.fields import ModelFields
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Request, Sampling
 from redraft.llm.budget import PriceTable
 from redraft.llm.structured_output import modes_for
+from redraft.order import OrderParts
 from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
@@ -36,9 +36,8 @@ from redraft.settings import (
     EXTRACTIVE,
     DraftConfig,
     JudgeConfig,
-    Limits,
+    ModelFields,
     ModelSettings,
-    RefineConfig,
     ReplyForm,
     Role,
     reads_prompts,
@@ -64,9 +63,7 @@ class RosterEntry(Entry, ModelFields):
 
 
 def roster(
-    settings: DraftConfig,
-    judging: JudgeConfig,
-    decider: str | None,
+    parts: OrderParts,
     tables: Mapping[str, ModelSettings],
     prices: PriceTable,
     store: Store,
@@ -75,15 +72,15 @@ def roster(
 ) -> list[RosterEntry]:
     """Return all models with a role, and the models of the settings file without one. Asks servers for windows.
     `writes_as` is the writer's name in the settings file; `door` words what to do about a model that cannot work."""
-    refinement = RefineConfig(goals={}, decider=decider)
-    writer, chosen = resolve(settings), settings.context_tokens if WINDOW in settings.model_fields_set else None
-    tables_in_use = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
-    judging = judging.model_copy(update={"models": {**judging.models, **tables_in_use}})
-    judging = with_addresses(judging, writer, refinement)
-    first, *judges = assign_models(writer, judging, Limits(), prices, refinement=refinement)
+    settings, writer = parts.settings, resolve(parts.settings)
+    chosen = settings.context_tokens if WINDOW in settings.model_fields_set else None
+    models = {**parts.judging.models, **{name: tables[name] for _, name in named_in(parts) if name in tables}}
+    judging = parts.judging.model_copy(update={"models": models})
+    parts = with_addresses(parts.model_copy(update={"settings": writer, "judging": judging}))
+    first, *judges = assign_models(parts, prices)
     entries = [_entry(first, "writer", writes_as or writer.model, chosen, store, door)]
     for role in judges:
-        table = judging.models.get(role.name)
+        table = parts.judging.models.get(role.name)
         window = table.context_tokens if table else None
         if chosen and role.opened_as[:2] == first.opened_as[:2]:
             window = window or chosen
@@ -93,8 +90,9 @@ def roster(
         if name not in {writes_as, *(role.name for role in judges)}:
             # Why one without a role could not work does not affect the others.
             try:
-                alone = with_addresses(JudgeConfig(judges=(name,), models={name: table}), writer)
-                role, trouble = assign_models(writer, alone, Limits(), prices)[1], ""
+                alone = JudgeConfig(judges=(name,), models={name: table})
+                role = assign_models(with_addresses(OrderParts(settings=writer, judging=alone)), prices)[1]
+                trouble = ""
             except UsageError as error:
                 place = DraftConfig(model=table.model, base_url=table.base_url, key_env=table.key_env)
                 role, trouble = ModelRole("judge", place, table.price), _described(error, door)

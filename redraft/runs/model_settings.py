@@ -19,9 +19,7 @@ from redraft.settings import (
     EXTRACTIVE,
     NO_KEY,
     DraftConfig,
-    JudgeConfig,
     ModelSettings,
-    RefineConfig,
     Role,
     is_entailment,
     reads_prompts,
@@ -31,8 +29,9 @@ NO_ITEM: Mapping[str, Model] = MappingProxyType({})
 WINDOW = "context_tokens"
 
 
-def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> list[tuple[Role, str]]:
+def named_in(order: AnyParts) -> list[tuple[Role, str]]:
     """Return the names of the models that judge and decide."""
+    judging, refinement = order.judging, order.refinement
     if judging is None:
         return []
     names: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
@@ -41,11 +40,10 @@ def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> li
     return names
 
 
-def settings_by_name(
-    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NO_ITEM
-) -> DraftConfig:
+def settings_by_name(name: str, order: AnyParts, objects: Mapping[str, Model] = NO_ITEM) -> DraftConfig:
     """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
     taken from another model."""
+    settings, judging = order.settings, order.judging
     model_settings = judging.models.get(name) if judging is not None else None
     if model_settings is not None:
         fields = model_settings.model_dump(exclude={WINDOW, "prompts", "price"})
@@ -72,10 +70,10 @@ def writer_as_judge(settings: DraftConfig) -> DraftConfig:
     return settings.model_copy(update={"temperature": None, "top_p": None})
 
 
-def judge_settings_of(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
-    """Return the settings of all judges of a stored configuration."""
-    names = judging.judges if judging is not None else ()
-    return [settings_by_name(name, settings, judging) for name in names] or [writer_as_judge(settings)]
+def judge_settings_of(order: AnyParts) -> list[DraftConfig]:
+    """Return the settings of all judges of a stored order."""
+    names = order.judging.judges if order.judging is not None else ()
+    return [settings_by_name(name, order) for name in names] or [writer_as_judge(order.settings)]
 
 
 def identity_of(settings: DraftConfig) -> str:
@@ -91,12 +89,14 @@ _OF_A_PLACE = frozenset({"model", "base_url", "key_env"})
 
 @dataclass(frozen=True, slots=True)
 class ModelRoles:
-    """The names of the writer, judges, validators and deciders, and the objects behind them."""
+    """The names of the models of a session, and the objects behind them."""
 
     model: str | None = None
-    judges: tuple[str, ...] = ()
-    validator: str | None = None
-    decider: str | None = None
+    """The writer."""
+    judging: dict[str, Any] = field(default_factory=dict)
+    """The judges and the validator, as fields of `JudgeConfig`."""
+    refining: dict[str, str] = field(default_factory=dict)
+    """The decider, as a field of `RefineConfig`."""
     objects: dict[str, Model] = field(default_factory=dict)
     """Model objects by identity."""
     writer: ModelSettings | None = None
@@ -114,18 +114,12 @@ class ModelRoles:
 
     def applied(self, parts: OrderParts) -> OrderParts:
         """Return the parts of an order with the session's models."""
-        judging, refinement = parts.judging, parts.refinement
-        models = {
-            "judges": self.judges or judging.judges,
-            "validator": self.validator or judging.validator,
-            "models": {**judging.models, **self.models},
-        }
-        update: dict[str, Any] = {
+        models = {**parts.judging.models, **self.models}
+        update = {
             "settings": self.settings(parts.settings),
-            "judging": judging.model_copy(update=models),
+            "judging": parts.judging.model_copy(update={**self.judging, "models": models}),
+            "refinement": parts.refinement and parts.refinement.model_copy(update=self.refining),
         }
-        if refinement is not None and self.decider is not None:
-            update["refinement"] = refinement.model_copy(update={"decider": self.decider})
         return parts.model_copy(update=update)
 
 
@@ -178,16 +172,25 @@ class OwnPlaces:
             self.add_address(settings.base_url, settings.key_env)
         for model in [*roles.models.values(), *([roles.writer] if roles.writer else [])]:
             self.add_model(model)
-        self.names |= {name for name in (roles.model, *roles.judges, roles.validator, roles.decider) if name}
+        named = (roles.model, *roles.judging.get("judges", ()), roles.judging.get("validator"))
+        self.names |= {name for name in (*named, *roles.refining.values()) if name}
 
     def with_given(self, options: Mapping[str, Any]) -> OwnPlaces:
         """Return these places with those of a call's own settings and options."""
         places = OwnPlaces({*self.models}, {**self.addresses}, {*self.names})
         places.add(OrderParts().edited({name: options.get(name) for name in ("settings", "judging")}))
-        if address := options.get("base_url"):
-            places.add_address(str(address), str(options["key_env"]) if options.get("key_env") else None)
-        places.names |= {str(options[name]) for name in ("model", "prompts", "embeddings") if name in options}
+        places.add_options(options)
         return places
+
+    def add_options(self, options: Mapping[str, Any]) -> None:
+        """Add what the options of a call or a command name."""
+        if judges_address := options.get("judge_base_url"):
+            self.add_address(judges_address)
+        address, key_env, prompts = (options.get(name) for name in ("base_url", "key_env", "prompts"))
+        if address or key_env:
+            self.add_address(address, key_env)
+        names = (*options.get("judges", ()), *(options.get(name) for name in ("model", "validator", "embeddings")))
+        self.names |= {str(name) for name in (*names, prompts, prompts and prompt_choice(str(prompts))) if name}
 
     def add_address(self, address: str | None, key_env: str | None = None) -> None:
         """Add an address, by default the usual one, and the variable of its key."""
@@ -223,10 +226,8 @@ class OwnPlaces:
 
 def _asked(order: AnyParts, objects: Mapping[str, Model]) -> Iterator[DraftConfig]:
     """Yield the settings of each model that is opened by name."""
-    settings, judging = order.settings, order.judging
-    names = [name for _, name in named_in(judging, order.refinement)]
-    others = [(name, settings_by_name(name, settings, judging, objects)) for name in names]
-    for name, under in [(settings.model, settings), *others]:
+    others = [(name, settings_by_name(name, order, objects)) for _, name in named_in(order)]
+    for name, under in [(order.settings.model, order.settings), *others]:
         if name not in objects and under.model != EXTRACTIVE:
             yield under
 

@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
+from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 
 from redraft import plugins
 from redraft.builtin.facade import IDENTITY
-from redraft.builtin.facade import open_model as open_extractive
 from redraft.errors import Set, UsageError
 from redraft.fields import list_argument
 from redraft.graphs.prepared import ModelPool, OpenModel
@@ -24,16 +24,14 @@ from redraft.llm.budget import FREE, PriceTable, builtin_prices
 from redraft.llm.chat import ChatModel, as_model
 from redraft.llm.nli import open_entailment
 from redraft.llm.reasoning_budget import usual_room
+from redraft.order import AnyParts, Order, OrderParts
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_settings import NO_ITEM, ModelRoles, named_in, settings_by_name, writer_as_judge
 from redraft.settings import (
     EXTRACTIVE,
     DraftConfig,
-    JudgeConfig,
-    Limits,
     ModelSettings,
     Price,
-    RefineConfig,
     Role,
     is_entailment,
     reads_prompts,
@@ -41,6 +39,7 @@ from redraft.settings import (
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
 """A model by name as on the command line, its settings, or an object: a `Model`, or any chat model of LangChain."""
+PartsT = TypeVar("PartsT", Order, OrderParts)
 
 # One model: its address, tokenizer and price, and opening it.
 
@@ -117,7 +116,7 @@ async def open_model(
     key is refused, the error names the model's `roles`."""
     provider, name = provider_of(settings.model), name_of(settings.model)
     if settings.model == EXTRACTIVE:
-        yield LazyModel(IDENTITY, open_extractive)
+        yield LazyModel(IDENTITY, "redraft.builtin.facade:open_model")
     elif is_entailment(settings.model):
         yield open_entailment(name)
     elif provider == OPENAI:
@@ -126,13 +125,9 @@ async def open_model(
         key = addresses.openai_key(settings.model, url, settings.key_env, usual=usual_key)
         variable = settings.key_env or ("OPENAI_API_KEY" if usual_key else "a variable that its key_env names")
         async with AsyncExitStack() as closing:
-
-            def open_late() -> Model:
-                from redraft.llm.providers import open_openai
-
-                return open_openai(settings, key=key, seconds=seconds, closing=closing, roles=roles, variable=variable)
-
-            yield LazyModel(f"{settings.model}@{url}", open_late)
+            terms: dict[str, Any] = {"key": key, "seconds": seconds, "roles": roles, "variable": variable}
+            opening = "redraft.llm.providers:open_openai"
+            yield LazyModel(f"{settings.model}@{url}", opening, settings, closing=closing, **terms)
     else:
         from redraft.llm.providers import open_plugged, open_provided
 
@@ -217,22 +212,16 @@ def same_identity(identity: str) -> UsageError:
 
 
 def assign_models(
-    settings: DraftConfig,
-    judging: JudgeConfig | None,
-    limits: Limits,
-    prices: PriceTable | None,
-    *,
-    refinement: RefineConfig | None = None,
-    objects: Mapping[str, Model] = NO_ITEM,
+    order: AnyParts, prices: PriceTable | None = None, objects: Mapping[str, Model] = NO_ITEM
 ) -> list[ModelRole]:
-    """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
-    that is the identity of one of the `objects` means that object; others are opened by name. OPENAI_API_KEY is for
-    those at one server only."""
+    """Return the writer, judges and deciders of an order with their prices. A cost limit needs the price of every
+    model. A name that is the identity of one of the `objects` means that object; others are opened by name.
+    OPENAI_API_KEY is for those at one server only."""
 
     def price(model: DraftConfig) -> Price | None:
         is_free = getattr(objects.get(model.model), "is_free", False)
         charge = FREE if is_free else price_of(model, prices or builtin_prices())
-        if charge is None and limits.max_cost is not None:
+        if charge is None and order.limits.max_cost is not None:
             name = model.model.partition(":")[2] or model.model
             file = f", a TOML file such as:\n[prices]\n{json.dumps(name)} = {{ prompt = 0.25, completion = 2.0 }}\n"
             fix = ("give its price in dollars per million tokens with ", Set("prices", "FILE"), file, "or use ")
@@ -240,10 +229,10 @@ def assign_models(
             raise UsageError(problem, fix=(*fix, Set("max_calls")))
         return charge
 
-    roles = [ModelRole("writer", settings, price(settings), objects.get(settings.model))]
-    for role, name in named_in(judging, refinement):
+    roles = [ModelRole("writer", order.settings, price(order.settings), objects.get(order.settings.model))]
+    for role, name in named_in(order):
         model = objects.get(name)
-        under = settings_by_name(name, settings, judging, objects)
+        under = settings_by_name(name, order, objects)
         under = under if model else resolve(under)
         roles.append(ModelRole(role, under, price(under), model, name=name))
     home = addresses.key_server([role.address for role in roles if role.wants_openai_key])
@@ -288,25 +277,23 @@ def pool_of(
     return ModelPool(first["writer"], judges, first.get("validator", judges[0]), first.get("decider", judging_writer))
 
 
-def with_addresses(
-    judging: JudgeConfig,
-    settings: DraftConfig,
-    refinement: RefineConfig | None = None,
-    objects: Mapping[str, Model] = NO_ITEM,
-) -> JudgeConfig:
-    """Return the judging settings with the models' addresses filled in for the record, and the judge that confirms as
+def with_addresses(order: PartsT, objects: Mapping[str, Model] = NO_ITEM) -> PartsT:
+    """Return an order with the addresses of those who judge filled in for the record, and the judge that confirms as
     the last one; unknown names are refused. Objects have their own addresses. If the named models are at several
     addresses, none is filled in, and each provider's default or the writer's address applies."""
+    if (judging := order.judging) is None:
+        return order
     if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
         repeat = ("use ", Set("repeat"), " to let a judge judge more than once")
         raise UsageError(f"the judge {twice} is named twice", fix=repeat)
     if judging.confirm is not None:
-        objectors = tuple(name for name in judging.judges if name != judging.confirm)
+        objectors: list[str] = [name for name in judging.judges if name != judging.confirm]
         if not objectors:
             more = ("name a judge whose objections it decides: ", Set("judges"))
             raise UsageError(f"there is no other judge for {judging.confirm} to confirm", fix=more)
         judging = judging.model_copy(update={"judges": (*objectors, judging.confirm)})
-    names = [name for _, name in named_in(judging, refinement)]
+        order = order.model_copy(update={"judging": judging})
+    names = [name for _, name in named_in(order)]
     models: dict[str, ModelSettings] = {}
     for name in names:
         if (table := judging.models.get(name)) is not None:
@@ -315,9 +302,10 @@ def with_addresses(
             prompts = table.prompts and prompt_choice(table.prompts)
             models[name] = table.model_copy(update={**place, "prompts": prompts})
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
-    places = {resolve(settings_by_name(name, settings, judging, objects)).base_url for name in bare}
+    places = {resolve(settings_by_name(name, order, objects)).base_url for name in bare}
     address = places.pop() if len(places) == 1 else judging.base_url
-    return judging.model_copy(update={"base_url": address, "models": models})
+    judging = judging.model_copy(update={"base_url": address, "models": models})
+    return order.model_copy(update={"judging": judging})
 
 
 def model_roles(
@@ -343,5 +331,7 @@ def model_roles(
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else None if model is None else name_for(model)
     panel = tuple(name_for(judge) for judge in list_argument(judges, "judges") if judge is not None)
-    validating, deciding = (None if role is None else name_for(role) for role in (validator, decider))
-    return ModelRoles(name, panel, validating, deciding, objects, writer, models)
+    judging: dict[str, Any] = {"judges": panel} if panel else {}
+    judging |= {} if validator is None else {"validator": name_for(validator)}
+    refining = {} if decider is None else {"decider": name_for(decider)}
+    return ModelRoles(name, judging, refining, objects, writer, models)

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import aiosqlite
@@ -17,7 +18,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from typing_extensions import override
 
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, RedraftError, UsageError, stored_error
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.prepared import ModelPool, PreparedDocument
@@ -106,20 +107,16 @@ _TO_PUT_AWAY = 10.0
 
 async def record_stop(store: Store, run: str, error: BaseException) -> None:
     """Record what stopped a run: its status, the reason and the error."""
-    status: Status = "failed"
-    reason = "bug"
+    status: Status = "stopped" if isinstance(error, BudgetError) else "failed"
     described: dict[str, Any] | None = None
     match error:
         case GraphBubbleUp():
             status, reason = "waiting", WAITING
-        case RedraftError():
-            status = "stopped" if isinstance(error, BudgetError) else "failed"
-            reason, described = error.code, error.stored
         case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
             status, reason = "interrupted", "cancelled"
         case _:
-            message = f"{type(error).__name__}: {error}"
-            described = {"code": "bug", "message": message, "hint": "please report it"}
+            described = stored_error(error)
+            reason = described["code"]
     # The caller that stops the run has to wait until that is recorded.
     writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
     try:
@@ -195,7 +192,7 @@ class OpenRuns:
             closing.push_async_callback(saver.aclose)
             # Each of them, even if another can no longer be recorded.
             for opened in self._open.values():
-                closing.push_async_callback(self._abandon, opened)
+                closing.push_async_callback(self._abandon, opened, asyncio.CancelledError())
 
     @asynccontextmanager
     async def at_work(self, run: str, *, visits: bool = False) -> AsyncIterator[Job]:
@@ -242,12 +239,11 @@ class OpenRuns:
 
     async def record_error(self, run: str, error: BaseException) -> None:
         """Record the error that ended a run between its nodes, and close it."""
-        opened = self._open.get(run)
-        if opened is None or not opened.over:
+        if (opened := self._open.get(run)) is None:
             await record_stop(self.store, run, error)
-        if opened is not None:
-            opened.over = True
-            await self._close(opened)
+        else:
+            opened.driven = True
+            await self._abandon(opened, error)
 
     async def release(self, run: str) -> None:
         """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
@@ -257,7 +253,7 @@ class OpenRuns:
         while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
             await asyncio.sleep(0.01)
         if opened is not None and self._open.get(run) is opened:
-            await self._abandon(opened)
+            await self._abandon(opened, asyncio.CancelledError())
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return LangGraph's saver, which is opened on first use. Raises `UsageError` in another event loop than
@@ -280,12 +276,10 @@ class OpenRuns:
     def roles(self, order: Order) -> list[ModelRole]:
         """Return the models of an order with their prices. A limit of cost, the run's or that of a shared budget, needs
         the price of each."""
-        limits = order.limits
-        if self.budget is not None and self.budget.max_cost is not None and limits.max_cost is None:
-            limits = limits.model_copy(update={"max_cost": self.budget.max_cost})
-        objects = self.defaults.roles.objects
-        parts = (order.settings, order.judging, limits, self.prices)
-        return assign_models(*parts, refinement=order.refinement, objects=objects)
+        if self.budget is not None and self.budget.max_cost is not None and order.limits.max_cost is None:
+            limits = order.limits.model_copy(update={"max_cost": self.budget.max_cost})
+            order = order.model_copy(update={"limits": limits})
+        return assign_models(order, self.prices, self.defaults.roles.objects)
 
     @asynccontextmanager
     async def models(
@@ -347,17 +341,11 @@ class OpenRuns:
                 judges |= {identity} if role.role == "judge" else set()
             yield pool_of(assigned, prepared.book, recorded)
 
-    async def _opened(self, run: str) -> _OpenRun:
-        if run not in self._open:
-            run = (await off_loop(self.store.runs.get, run)).id
-        # Metrics judge concurrently: the first opens the run, the others wait for it.
-        async with self._opening.setdefault(run, asyncio.Lock()):
-            if run not in self._open:
-                self._open[run] = await self._begun(run)
-            return self._open[run]
-
-    async def _begun(self, key: str) -> _OpenRun:
-        """Claim a run, prepare it and open its models; all of that stays open."""
+    async def _opened(self, key: str) -> _OpenRun:
+        """Return an open run. If nobody has opened it, claim it, prepare it and open its models; all of that stays
+        open."""
+        if key not in self._open:
+            key = (await off_loop(self.store.runs.get, key)).id
         metrics, claims, claimed = self.defaults.evaluators, ExitStack(), list[Run]()
 
         def claim() -> tuple[PreparedDocument, list[ModelRole], int]:
@@ -376,7 +364,10 @@ class OpenRuns:
             attempt = self.store.calls.totals(key).calls if run.status == "done" else 0
             return prepared, self.roles(claimed[-1].order), attempt
 
-        async with AsyncExitStack() as stack:
+        # Metrics judge concurrently: the first opens the run, the others wait for it.
+        async with self._opening.setdefault(key, asyncio.Lock()), AsyncExitStack() as stack:
+            if key in self._open:
+                return self._open[key]
             stack.push_async_callback(off_loop, claims.close)
             try:
                 prepared, roles, attempt = await off_loop(claim)
@@ -390,7 +381,8 @@ class OpenRuns:
                     return Job(run, self.store, prepared, pool, observe, caching, metrics, attempt)
 
                 with language_context(prepared.document):
-                    return _OpenRun(await off_loop(made), prepared.warnings, stack.pop_all())
+                    self._open[key] = _OpenRun(await off_loop(made), prepared.warnings, stack.pop_all())
+                return self._open[key]
             except BaseException as error:
                 # A run marked as running was just started, or left by a dead process.
                 if claimed and claimed[-1].status == "running":
@@ -416,12 +408,13 @@ class OpenRuns:
             for interrupt in error.args[0]:
                 self.observe(Waiting(run, interrupt.value))
 
-    async def _abandon(self, opened: _OpenRun) -> None:
+    async def _abandon(self, opened: _OpenRun, error: BaseException) -> None:
+        """Record what ended a run that is driven, unless it is over, and close it whoever still uses it."""
         try:
             if opened.driven and not opened.over:
-                await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+                await record_stop(self.store, opened.job.run.id, error)
         finally:
-            opened.present = 0
+            opened.over, opened.present = True, 0
             await self._close(opened)
 
     async def _close(self, opened: _OpenRun) -> None:
@@ -441,13 +434,10 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Return the limiter of a model's address. The limits per minute hold for all that use the database, or for all
     processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
-    rates = {"requests_per_minute": limits.requests_per_minute, "tokens_per_minute": limits.tokens_per_minute}
-    if not any(rates.values()):
+    requests, tokens = rates = limits.requests_per_minute, limits.tokens_per_minute
+    if not any(rates):
         return shared_limiter(provider, limits.concurrency)
     limiter_key = f"{budget.pace_key} {provider}" if budget.pace_key else provider
-
-    async def pace(size: int) -> float:
-        return await off_loop(take_turn, store.connection, limiter_key, size, **rates)
-
-    pacer = hash((id(store), limiter_key, *rates.values()))
+    turn = partial(take_turn, store.connection, limiter_key, requests_per_minute=requests, tokens_per_minute=tokens)
+    pace, pacer = partial(off_loop, turn), hash((id(store), limiter_key, *rates))
     return shared_limiter(provider, limits.concurrency, pacer=pacer, pace=pace)

@@ -20,7 +20,7 @@ from redraft.evaluators.base import Evaluator, as_evaluator
 from redraft.evaluators.catalog import names as known_names
 from redraft.evaluators.catalog import valid_name
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import MAX_EARLIER, Exchange, error_text, list_argument
+from redraft.fields import error_text, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
@@ -35,7 +35,9 @@ from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
+    MAX_EARLIER,
     DraftConfig,
+    Exchange,
     JudgeConfig,
     Limits,
     ModelSettings,

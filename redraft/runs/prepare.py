@@ -89,18 +89,17 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
     if refinement and settings.until is not None:
         of_all = ("leave out ", Set("until"), ", or draft without refining")
         raise UsageError("refining uses the whole document, but the draft would read only its beginning", fix=of_all)
-    judging = order.judging and with_addresses(order.judging, settings, refinement, objects)
-    order = order.model_copy(update={"settings": settings, **({"judging": judging} if judging else {})})
-    return with_windows(order, find, objects)
+    return with_windows(with_addresses(order.model_copy(update={"settings": settings}), objects), find, objects)
 
 
 def prepare_run(
     document: Document, order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
 ) -> tuple[PreparedDocument, Order, list[str]]:
-    """Decide all of a run before its first call; return that, the order as `complete` does, and notes. Nothing is
-    stored and no model is called."""
+    """Decide all of a run before its first call; return that, the complete order, and notes. Nothing is stored and no
+    model is called."""
     order, notes = complete(order, find, objects)
-    return prepare(document, order.settings, objects.get(order.settings.model), order.given), order, notes
+    prepared = prepare(document, order.settings, objects.get(order.settings.model), order.given)
+    return prepared, order.model_copy(update={"settings": prepared.settings}), notes
 
 
 def prepare(
@@ -200,6 +199,7 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
     """Refuse a model that only judges as one that writes, a metric that there is not or that cannot do its work, a goal
     without a score, and another's pack. `own` are the metrics passed as objects."""
     judging, refinement, document, settings = order.judging, order.refinement, prepared.document, prepared.settings
+    order = order.model_copy(update={"settings": settings})
     check_length((isinstance(order, Compare) and order.other) or "", document)
     if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
         raise UsageError(f"{settings.model} cannot write: it {_NLI}", fix=_NLI_JUDGES)
@@ -208,7 +208,7 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     metrics = evaluators(judging, encoder, own) if order.kind in DRAFTED else ()
     check_goals(refinement.goals if refinement else (), metrics)
-    judges = judge_settings_of(settings, judging)
+    judges = judge_settings_of(order)
     _check_entailment(order, prepared, metrics, judges, store)
     language = languages.other_language_in(document)
     if order.kind in REFERENCES.values() and judges[0].model == EXTRACTIVE and languages.is_foreign(language):
@@ -225,9 +225,8 @@ def check_judging(order: Order, prepared: PreparedDocument, store: Store, own: S
                 fix=_ABLE_JUDGE,
             )
         for judge in judges:
-            window = judge.context_tokens if reads_prompts(judge.model) else None
             book = prepared.book if judge.prompts == settings.prompts else PromptBook(judge.prompts)
-            evaluator.check(book, prepared.tokenizer, window)
+            evaluator.check(book, prepared.tokenizer, judge.window)
     lists = (RunCommand("pack list"), " lists them")
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", fix=lists)
@@ -240,8 +239,8 @@ def _check_entailment(
 ) -> None:
     """Refuse what judges that write no text do not serve."""
     judging = order.judging
-    for role, name in named_in(judging, order.refinement):
-        named_model = settings_by_name(name, prepared.settings, judging).model
+    for role, name in named_in(order):
+        named_model = settings_by_name(name, order).model
         if role != "judge" and is_entailment(named_model):
             raise UsageError(f"{named_model} can only be a judge: it {_NLI}", fix=_NLI_JUDGES)
     model = next((judge.model for judge in judges if is_entailment(judge.model)), None)
@@ -269,7 +268,7 @@ def judged_by_writer(order: Order) -> list[str]:
     is_written = settings.strategy != GIVEN_STRATEGY or order.refinement is not None
     if order.judging is None or not is_written or not reads_prompts(settings.model):
         return []
-    places = {(judge.model, judge.base_url) for judge in judge_settings_of(settings, order.judging)}
+    places = {(judge.model, judge.base_url) for judge in judge_settings_of(order)}
     if places != {(settings.model, settings.base_url)}:
         return []
     return [f"{settings.model} judges what it has written itself: scores by another judge mean more"]
@@ -384,9 +383,9 @@ def with_windows(order: Order, find: Windows, objects: Mapping[str, Model] = NO_
     """Return the order with every model's window, and notes on assumptions. A window in the settings is the writer's,
     and that of an object about which nothing is known. Another model's unknown window is assumed to equal the
     writer's."""
-    settings, judging, refinement = order.settings, order.judging, order.refinement
+    settings, judging = order.settings, order.judging
     resolved = settings if settings.model in objects else resolve(settings)
-    writer, *judges = assign_models(resolved, judging, Limits(), None, refinement=refinement, objects=objects)
+    writer, *judges = assign_models(order.model_copy(update={"settings": resolved, "limits": Limits()}), None, objects)
     has_key = bool(os.environ.get("OPENAI_API_KEY", "").strip())
     notes = [
         f"{role.settings.model} at {role.address} gets no key: OPENAI_API_KEY is for another server"

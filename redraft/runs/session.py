@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from redraft.runs.dry_run import RunPlan
 
 
-class SessionCall(Options, Tracing, total=False):
-    """What one call may override of its session: metrics, by name or as objects, settings by name, whole parts of an
-    order, and its callbacks."""
+class _Parts(Tracing, total=False):
+    """What a session and each of its calls may have: metrics, by name or as objects, whole parts of an order, and
+    callbacks."""
 
     metrics: Sequence[Metric]
     settings: DraftConfig | None
@@ -63,17 +63,17 @@ class SessionCall(Options, Tracing, total=False):
     refinement: RefineConfig | None
 
 
-class SessionOptions(Tracing, total=False):
+class SessionCall(Options, _Parts, total=False):
+    """What one call may override of its session: besides these, settings by name."""
+
+
+class SessionOptions(_Parts, total=False):
     """The arguments of `Session` besides the store."""
 
     model: ModelLike | None
     judges: Sequence[ModelLike]
     validator: ModelLike | None
     decider: ModelLike | None
-    metrics: Sequence[Metric]
-    settings: DraftConfig | None
-    judging: JudgeConfig | None
-    refinement: RefineConfig | None
     limits: Limits | None
     prices: PriceTable | None
     reviewer: Reviewer | None

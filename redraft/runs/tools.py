@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from inspect import signature
 from typing import Annotated, Any, cast, get_type_hints
 
@@ -33,6 +31,7 @@ from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 
+Work = Callable[..., Coroutine[Any, Any, Any]]
 MAX_FINDINGS, _LONGEST_READ, _MOST_NAMED = 50, 4000, 20
 
 RunId = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
@@ -131,11 +130,11 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
     """
     check = check_of_runs(session, runs)
 
-    def tool(spec: ToolSpec) -> BaseTool:
+    def tool(work: Work, parameters: type[BaseModel]) -> BaseTool:
         async def call(**arguments: Any) -> tuple[str, BaseModel]:
             try:
                 check(arguments["run"])
-                answer = await spec.work(**arguments)
+                answer = await work(**arguments)
             except RedraftError as error:
                 advice = TOOL.render(error.fix)
                 raise ToolException(f"{error}{f' ({advice})' if advice else ''}") from error
@@ -143,9 +142,9 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
 
         return StructuredTool.from_function(
             coroutine=call,
-            name=spec.name,
-            description=spec.description,
-            args_schema=spec.arguments,
+            name=work.__name__,
+            description=work.__doc__,
+            args_schema=parameters,
             response_format="content_and_artifact",
             handle_tool_error=True,
             handle_validation_error=lambda error: (
@@ -153,37 +152,28 @@ def tools(session: Session, runs: Sequence[str] = ()) -> list[BaseTool]:
             ),
         )
 
-    return [tool(spec) for spec in tool_specs(session)]
+    return [tool(*entry) for entry in tool_table(run_tools(session)).values()]
 
 
-@dataclass(frozen=True)
-class ToolSpec:
-    """A tool: its name, what it does, and the function that does it."""
-
-    name: str
-    description: str
-    work: Callable[..., Awaitable[Any]]
-
-    @cached_property
-    def arguments(self) -> type[BaseModel]:
-        """The parameters of the function."""
-        types = get_type_hints(self.work, include_extras=True)
+def tool_table(works: Iterable[Work]) -> dict[str, tuple[Work, type[BaseModel]]]:
+    """Return the functions of tools by name, each with its parameters."""
+    works_by_name: dict[str, tuple[Work, type[BaseModel]]] = {}
+    for work in works:
+        types = get_type_hints(work, include_extras=True)
         fields: dict[str, Any] = {
-            parameter.name: (types[parameter.name], ... if parameter.default is parameter.empty else parameter.default)
-            for parameter in signature(self.work).parameters.values()
+            name: (types[name], ... if parameter.default is parameter.empty else parameter.default)
+            for name, parameter in signature(work).parameters.items()
         }
-        return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+        parameters = create_model(work.__name__, __config__=ConfigDict(extra="forbid"), **fields)
+        works_by_name[work.__name__] = work, parameters
+    return works_by_name
 
 
-def tool_specs(session: Session) -> list[ToolSpec]:
-    """Return the tools that work on a run of a session."""
+def run_tools(session: Session) -> list[Work]:
+    """Return the functions of the tools that work on a run of a session, whose names and docstrings are the tools'."""
     of_run = _RunTools(session)
     works = (of_run.find_passages, of_run.read_span, of_run.list_findings, of_run.current_draft, of_run.revise)
-    judging = [
-        ToolSpec(f"judge_{name}", f"Judge the best draft by the metric {name}.", of_run.judging(name))
-        for name in session.metrics()
-    ]
-    return [ToolSpec(work.__name__, work.__doc__ or "", work) for work in (*works, of_run.finish)] + judging
+    return [*works, of_run.finish, *map(of_run.judging, session.metrics())]
 
 
 class _RunTools:
@@ -241,7 +231,7 @@ class _RunTools:
         stored_run = await off_loop(self._store.runs.get, run)
         return stored_run, await off_loop(self._store.runs.draft, stored_run.drafted())
 
-    def judging(self, metric: str) -> Callable[..., Awaitable[BaseModel]]:
+    def judging(self, metric: str) -> Work:
         async def judge(run: RunId) -> BaseModel:
             async with self._runner.at_work(run, visits=True) as job:
                 best, judging = (await self._best(run))[1], await off_loop(job.with_metrics, [metric])
@@ -250,6 +240,7 @@ class _RunTools:
                 short = metric_verdict(evaluation)
                 return MetricReport(run=run, metric=metric, reason=evaluation.reason, offline_check=itself, **short)
 
+        judge.__name__, judge.__doc__ = f"judge_{metric}", f"Judge the best draft by the metric {metric}."
         return judge
 
     async def revise(self, run: RunId, findings: FindingIds, instruction: Instruction = "") -> BaseModel:

@@ -17,8 +17,8 @@ from redraft.cli.sections import command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import INTERRUPTED, say
 from redraft.errors import UsageError
-from redraft.fields import ModelSettings
 from redraft.plugins import require
+from redraft.settings import ModelSettings
 
 if TYPE_CHECKING:
     from redraft.studio.context import StudioConfig

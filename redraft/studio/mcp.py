@@ -30,7 +30,7 @@ from redraft.report.history.citations import cited
 from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
-from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, ToolSpec, check_of_runs, find_passages, tool_specs
+from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, check_of_runs, find_passages, run_tools, tool_table
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.studio.feeds import Feed, Feeds
@@ -81,11 +81,10 @@ class McpTools:
 
     def __post_init__(self) -> None:
         self.check_run = check_of_runs(self.session, self.runs)
-        works = (self.start_summary, self.start_refinement, self.start_evaluation, self.stop, self.resume)
-        reading = (self.status, self.result, self.cite, self.find_passages)
-        specs = [ToolSpec(work.__name__, work.__doc__ or "", work) for work in (*works, *reading)]
-        specs += [spec for spec in tool_specs(self.session) if spec.name in _READ_OF_RUN]
-        self.tools = {spec.name: spec for spec in specs}
+        starting = (self.start_summary, self.start_refinement, self.start_evaluation, self.stop, self.resume)
+        works = (*starting, self.status, self.result, self.cite, self.find_passages)
+        of_run = (work for work in run_tools(self.session) if work.__name__ in _READ_OF_RUN)
+        self.tools = tool_table((*works, *of_run))
 
     async def start_summary(
         self,
@@ -240,13 +239,13 @@ def server(desk: McpTools) -> Server[Any]:
 
     async def listed(*_: Any) -> ListToolsResult:
         tools = []
-        for name, spec in desk.tools.items():
+        for name, (work, arguments) in desk.tools.items():
             reads = name in _READING
             marks = ToolAnnotations(
                 read_only_hint=reads, destructive_hint=False, open_world_hint=False, idempotent_hint=reads
             )
-            schema = spec.arguments.model_json_schema()
-            tools.append(Tool(name=name, description=spec.description, input_schema=schema, annotations=marks))
+            schema = arguments.model_json_schema()
+            tools.append(Tool(name=name, description=work.__doc__, input_schema=schema, annotations=marks))
         return ListToolsResult(tools=tools)
 
     async def called(_: Any, params: Any) -> CallToolResult:
@@ -269,12 +268,13 @@ def server(desk: McpTools) -> Server[Any]:
 
 async def answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a tool replies to these arguments."""
-    if (spec := desk.tools.get(name)) is None:
+    if name not in desk.tools:
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(desk.tools)}")
-    request = dict(validated(spec.arguments, arguments))
+    work, parameters = desk.tools[name]
+    request = dict(validated(parameters, arguments))
     if "run" in request:
         desk.check_run(request["run"])
-    reply: dict[str, Any] = to_jsonable_python(await spec.work(**request))
+    reply: dict[str, Any] = to_jsonable_python(await work(**request))
     return reply
 
 

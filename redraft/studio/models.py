@@ -17,10 +17,11 @@ from redraft.cli.settings_file import checked_tables, own_configuration
 from redraft.errors import UsageError
 from redraft.llm import addresses
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, base_url, plain_address, provider_of
+from redraft.order import OrderParts
 from redraft.report.tables import Entry
 from redraft.runs.model_check import check, roster
 from redraft.runs.models import price_of
-from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, JudgeConfig, ModelSettings, Price
+from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, ModelSettings, Price
 from redraft.sources import write
 from redraft.store.connection import off_loop
 from redraft.studio.context import StudioContext, context_of
@@ -133,7 +134,7 @@ async def test_model(context: StudioContext, settings: ModelSettings, name: str)
         raise UsageError("this studio is read-only", hint="start it without --read-only")
     store = context.work.session.store
     draft = DraftConfig(model=settings.model, base_url=settings.base_url, key_env=settings.key_env)
-    entry = (await off_loop(roster, draft, JudgeConfig(), None, {}, context.config.prices, store, name))[0]
+    entry = (await off_loop(roster, OrderParts(settings=draft), {}, context.config.prices, store, name))[0]
     result = await check(entry, store, _SECONDS_OF_A_CHECK)
     if result.works:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice, pairwise
@@ -58,8 +59,20 @@ class DocumentSearch:
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Span]:
         """Return up to `count` parts most related to a query, the best first, and none outside `within`."""
-        near = (self.spans[at] for at in self._ranked(query))
-        inside = (span for span in near if within is None or span.overlaps(within))
+        if not query.strip() or not self.spans:
+            return []
+        scores = self._index.scores(query, telling=self.telling)
+        order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > 0]
+        if self._encoder is not None:
+            near = self._embedded @ self._encoder.encode([query])[0]
+            by_meaning = [int(at) for at in np.argsort(-near, kind="stable") if near[at] > 0]
+            # One ranking of both, by reciprocal rank fusion; ties keep their order.
+            fused: defaultdict[int, float] = defaultdict(float)
+            for ranking in (order, by_meaning):
+                for place, at in enumerate(ranking, 1):
+                    fused[at] += 1 / (_RRF + place)
+            order = sorted(fused, key=lambda at: (-fused[at], at))
+        inside = (self.spans[at] for at in order if within is None or self.spans[at].overlaps(within))
         return list(islice(inside, max(0, count)))
 
     def around(self, place: Span, neighbours: int = 0) -> list[Span]:
@@ -69,23 +82,6 @@ class DocumentSearch:
         first = starts(place.start + 1) - 1
         last = max(first, min(ends(end), starts(end) - 1))
         return self.spans[max(0, first - neighbours) : last + neighbours + 1]
-
-    def _ranked(self, query: str) -> list[int]:
-        """Return the numbers of the parts that are related to a query, the best first."""
-        if not query.strip() or not self.spans:
-            return []
-        scores = self._index.scores(query, telling=self.telling)
-        order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > 0]
-        if self._encoder is None:
-            return order
-        near = self._embedded @ self._encoder.encode([query])[0]
-        by_meaning = [int(at) for at in np.argsort(-near, kind="stable") if near[at] > 0]
-        # One ranking of both, by reciprocal rank fusion; ties keep their order.
-        fused: dict[int, float] = {}
-        for ranking in (order, by_meaning):
-            for place, at in enumerate(ranking, 1):
-                fused[at] = fused.get(at, 0.0) + 1 / (_RRF + place)
-        return sorted(fused, key=lambda at: (-fused[at], at))
 
     @cached_property
     def _meter(self) -> Meter:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evaluation
-from redraft.evaluators.position import UNTOLD
+from redraft.evaluators.statistics import UNTOLD
 from redraft.readers.documents import parse
 from tests.judges import Harness
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from redraft import DraftConfig, Limits, Session, Store
+from redraft import DraftConfig, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.llm.base import FunctionModel, Model, Request
+from redraft.order import OrderParts, Summarize
 from redraft.readers.documents import parse
+from redraft.runs.model_settings import NO_ITEM
 from redraft.runs.models import assign_models, with_addresses
 from redraft.settings import JudgeConfig, RefineConfig
 
@@ -26,17 +28,14 @@ def silent(identity: str) -> FunctionModel:
     return FunctionModel(lambda request: ModelError("nobody asks"), identity=identity)
 
 
-def addresses(
-    judging: JudgeConfig,
-    settings: DraftConfig,
-    refinement: RefineConfig | None = None,
-    objects: Mapping[str, Model] | None = None,
-) -> dict[str, str | None]:
-    """Where each of those who are opened is, after the judging has been on record."""
-    objects = objects or {}
-    judging = with_addresses(judging, settings, refinement, objects)
-    assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects)
-    return {role.role: role.settings.base_url for role in assigned if role.model is None}
+def addressed(judging: JudgeConfig, objects: Mapping[str, Model] = NO_ITEM, **parts: Any) -> OrderParts:
+    """The parts of an order, after the judging has been on record."""
+    return with_addresses(OrderParts(judging=judging, **parts), objects)
+
+
+def addresses(order: OrderParts, objects: Mapping[str, Model] = NO_ITEM) -> dict[str, str | None]:
+    """Where each of those who are opened is."""
+    return {role.role: role.settings.base_url for role in assign_models(order, objects=objects) if role.model is None}
 
 
 @pytest.mark.parametrize(
@@ -55,18 +54,18 @@ def test_named_models_share_one_address(settings: DraftConfig, judges: str | Non
     judging = JudgeConfig(judges=("openai:a", "extractive"), validator="openai:b", base_url=judges)
     refinement = RefineConfig(goals={"coverage": 1}, decider="openai:c")
     objects = {settings.model: silent(settings.model)} if settings.model not in ("openai:m", "extractive") else {}
-    by_role = addresses(judging, settings, refinement, objects)
+    complete = addressed(judging, objects, settings=settings, refinement=refinement)
+    by_role = addresses(complete, objects)
     assert (by_role["validator"], by_role["decider"]) == (address, address)
-    complete = with_addresses(judging, settings, refinement, objects)
-    assert complete.base_url == address
-    assigned = assign_models(settings, complete, Limits(), None, refinement=refinement, objects=objects)
+    assert complete.judging.base_url == address
+    assigned = assign_models(complete, objects=objects)
     assert [role.settings.base_url for role in assigned if role.role == "judge"] == [address, None]
 
 
 async def test_only_the_writer_has_its_temperature(tmp_path: Path) -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
     for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
-        writer, *others = assign_models(settings, with_addresses(judging, settings), Limits(), None)
+        writer, *others = assign_models(addressed(judging, settings=settings))
         assert (writer.settings.temperature, writer.settings.top_p) == (0.9, 0.5)
         assert {(role.settings.temperature, role.settings.top_p) for role in others} <= {(None, None)}
 
@@ -85,8 +84,9 @@ async def test_only_the_writer_has_its_temperature(tmp_path: Path) -> None:
 def test_another_provider_ignores_the_writers_address() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
     judging = JudgeConfig(judges=("openai:a",), validator="azure_openai:x")
-    assert with_addresses(judging, settings).base_url is None
-    assert addresses(judging, settings) == {"writer": LOCAL, "judge": LOCAL, "validator": None}
+    order = addressed(judging, settings=settings)
+    assert order.judging.base_url is None
+    assert addresses(order) == {"writer": LOCAL, "judge": LOCAL, "validator": None}
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ async def test_a_panel_of_twins_is_refused(tmp_path: Path, names: tuple[str, ...
 def test_an_object_costs_what_its_name_costs() -> None:
     names = (f"openai:gpt-4o@{PUBLIC}", f"openai:gpt-4o@{LOCAL}")
     public, local = (
-        assign_models(DraftConfig(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names
+        assign_models(Summarize(settings=DraftConfig(model=name)), objects={name: silent(name)})[0] for name in names
     )
-    by_name = assign_models(DraftConfig(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0]
+    by_name = assign_models(Summarize(settings=DraftConfig(model="openai:gpt-4o", base_url=PUBLIC)))[0]
     assert public.price == by_name.price
     assert public.price is not None
     assert local.price is None

@@ -35,7 +35,7 @@ def _windows(judging: JudgeConfig, model: str = "openai:gpt-5", **settings: int)
     """The windows of the writer and the judges, and notes on them."""
     order = Evaluate(settings=DraftConfig(model=model, **settings), judging=judging)
     order, notes = with_windows(order, known_window)
-    judges = judge_settings_of(order.settings, order.judging)
+    judges = judge_settings_of(order)
     return order.settings.context_tokens, [judge.context_tokens for judge in judges], notes
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,8 @@ async def connected(folder: Path, **options: Any) -> AsyncIterator[Client]:
     runs = options.pop("runs", ())
     async with redraft.Session(folder / "redraft.db", **options) as session:
         desk = McpTools(session, root.resolve(), runs)
-        async with Client(server(desk)) as client:
-            try:
-                yield client
-            finally:
-                await desk.feeds.aclose()
+        async with Client(server(desk)) as client, aclosing(desk.feeds):
+            yield client
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:

@@ -15,7 +15,8 @@ from redraft.cli.sections import Command, command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import DONE, FAILED, echo_json
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
+from redraft.order import OrderParts
+from redraft.settings import EXTRACTIVE, ModelSettings, RefineConfig
 
 if TYPE_CHECKING:
     from redraft.runs.model_check import RosterEntry
@@ -63,12 +64,14 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     with Store(db) as store:
         if alone:
             settings = parse_options.settings({**values, "model": check})
-            first, *_ = roster(settings, JudgeConfig(), None, {}, table, store, check, SHELL)
+            first, *_ = roster(OrderParts(settings=settings), {}, table, store, check, SHELL)
             entries = [first.model_copy(update={"role": None})]
         else:
             settings, panel = parse_options.settings(values), parse_options.judging_without_draft(values)
+            refinement = RefineConfig(goals={}, decider=values["decider"])
+            parts = OrderParts(settings=settings, judging=panel, refinement=refinement)
             writes_as = values["model"] if values["model"] in tables else None
-            entries = roster(settings, panel, values["decider"], tables, table, store, writes_as, SHELL)
+            entries = roster(parts, tables, table, store, writes_as, SHELL)
         if check:
             checked = [entry for entry in entries if entry.role or alone]
             return _check(checked, store, values["timeout"] or _PATIENCE, as_json=as_json, alone=alone)

@@ -19,8 +19,8 @@ from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.fields import Exchange
     from redraft.report.outputs.formats import Format
+    from redraft.settings import Exchange
 
 
 @command()

@@ -204,10 +204,10 @@ def way_on(result: Result) -> str:
 def roles(result: Result) -> Iterator[str]:
     """Yield the models of a run with their roles, servers and context windows."""
     run, judging = result.run, result.run.judging
-    judging_models = named_in(judging, run.refinement)
+    judging_models = named_in(run.order)
     writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not judging_models
     models: list[tuple[str, str, DraftConfig]] = [("writer", run.settings.model, run.settings)] if writes else []
-    models += [(role, name, settings_by_name(name, run.settings, judging)) for role, name in judging_models]
+    models += [(role, name, settings_by_name(name, run.order)) for role, name in judging_models]
     for role, name, settings in models:
         if reads_prompts(settings.model):
             address = f" at {settings.base_url}" if settings.base_url else ""

@@ -14,7 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from redraft.domain import Document, KeyFact, KeyFacts, Level, Pack, PackQuestion, Tree, content_id
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
-from redraft.fields import MAX_QUESTIONS, error_text
+from redraft.fields import error_text
+from redraft.settings import MAX_QUESTIONS
 from redraft.sources import STDIN, read_file, strict_json
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line

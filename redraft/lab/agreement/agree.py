@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import prod
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -38,15 +38,14 @@ from redraft.lab.experiments.experiment import Experiment, NamedFrame
 from redraft.lab.experiments.orders import PublicSettings
 from redraft.lab.experiments.runner import JUDGING, Cell, PublicJudging, RunBatch, RunOutcome, check_models
 from redraft.llm.budget import PriceTable
-from redraft.order import Evaluate
+from redraft.order import Evaluate, OrderParts
 from redraft.readers.documents import parse
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.dry_run import RunPlan, StageUsage
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_settings import writer_as_judge
 from redraft.runs.models import assign_models, resolve, with_addresses
 from redraft.runs.prepare import prepare
-from redraft.settings import DraftConfig, JudgeConfig, Limits
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.text.languages import language_context
 from redraft.text.vectors import Encoder, load_encoder
 
@@ -151,10 +150,10 @@ class AgreeCell(Cell):
 class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     """Judges compared with people on sets of summaries that people rated."""
 
-    name: ClassVar = "agree"
-    title: ClassVar = "Agreement with people"
-    item: ClassVar = "one summary, by one judge under one setting"
-    has_lists: ClassVar = False
+    name = "agree"
+    title = "Agreement with people"
+    item = "one summary, by one judge under one setting"
+    has_lists = False
     sets: Annotated[Mapping[str, Dataset], Field(exclude=True)]
     """The sets by their titles."""
     metrics: tuple[str, ...]
@@ -203,8 +202,8 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         for judge in self.judges:
             base = self.judging.model_copy(update={"metrics": (metric,), "judges": (judge,)})
             for setting in combined(sweep, ASKED):
-                config = with_addresses(swept_judging(sweep, base, setting), self.run_settings)
-                judgings.append((setting, config, combined(sweep, READ)))
+                parts = OrderParts(settings=self.run_settings, judging=swept_judging(sweep, base, setting))
+                judgings.append((setting, with_addresses(parts).judging, combined(sweep, READ)))
         return judgings
 
     async def cells(self, _: Sequence[Document], runner: ExperimentRunner) -> list[AgreeCell]:
@@ -291,12 +290,12 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
                     sizes = (like.calls, like.prompt_tokens, like.completion_tokens)
                     sums = [total + share * size for total, size in zip(sums, sizes, strict=True)]
                 calls, prompt, reply = map(round, sums)
-                writer, *roles = assign_models(resolve(self.run_settings), config, Limits(), None)
-                judges = (role.settings for role in roles if role.role == "judge")
-                model = next(judges, writer_as_judge(writer.settings))
-                step = StageUsage(name="", calls=calls, prompt_tokens=prompt, completion_tokens=reply, settings=model)
+                parts = OrderParts(settings=resolve(self.run_settings), judging=config)
+                roles = {role.role: role for role in reversed(assign_models(parts, prices))}
+                judge = roles.get("judge", roles["writer"])
+                step = StageUsage("", calls, prompt, reply, settings=judge.settings, price=judge.price)
                 head = (*(() if self.human else (title, metric)), *config.judges, ", ".join(map(" ".join, setting)))
-                rows.append((*head, calls, prompt, reply, step.cost(prices, step.reasoning_tokens)))
+                rows.append((*head, calls, prompt, reply, step.cost(step.reasoning_tokens)))
         basis = "No model was called and nothing was stored; cached answers cost nothing."
         return make_table("agree", "plan", basis, rows, columns=columns if self.human else ("set", "metric", *columns))
 

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from redraft.lab.experiments.experiment import Experiment
     from redraft.report.tables import Report
 
+
+def window_option(otherwise: str) -> Callable[[options.F], options.F]:
+    """Create `--context-tokens` for a command where its default is `otherwise`."""
+    text = f"Maximum tokens of a prompt and its reply.  [default: {otherwise}]"
+    return options.settings("context_tokens", default=None, help=text)
+
+
 output = options.typed_option(
     "--output",
     "-o",

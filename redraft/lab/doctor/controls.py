@@ -462,4 +462,4 @@ def plan_table(orders: Sequence[Evaluate], prices: PriceTable) -> Table:
                 same.add(step.calls, step)
                 same.runs += step.runs
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
-    return cost_table([*steps.values()], about, prices)
+    return cost_table([*steps.values()], about)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -244,9 +244,9 @@ def agreement_frame(systems: Mapping[str, Sequence[CoherenceItem]]) -> Frame:
 class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
     """The summaries of a file with their lengths and annotations, and who is to judge which sentences confuse."""
 
-    name: ClassVar = "booookscore"
-    title: ClassVar = "BooookScore: how confusing summaries are"
-    item: ClassVar = "one summary and one system each"
+    name = "booookscore"
+    title = "BooookScore: how confusing summaries are"
+    item = "one summary and one system each"
     batch: int = field_like(JudgeConfig, "batch")
     file: Summaries
     summaries: tuple[Summary, ...]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
 from random import Random
-from typing import ClassVar
 
 from redraft.agents.judge import Judge, gather_all
 from redraft.domain import Chunk, Document
@@ -20,7 +19,7 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
 from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
-from redraft.order import ExperimentPart, Order
+from redraft.order import ExperimentPart, Order, OrderParts
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, ExcerptInput
 from redraft.report.tables import Table, figure, number
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -69,9 +68,9 @@ class SampledChunks(Cell):
 class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChunk]):
     """Judges mark chunks of several sizes."""
 
-    name: ClassVar = "chunk-size"
-    title: ClassVar = "Chunk size for extracting key facts"
-    item: ClassVar = "one chunk and one judge each"
+    name = "chunk-size"
+    title = "Chunk size for extracting key facts"
+    item = "one chunk and one judge each"
 
     @classmethod
     def asked(cls, request: Asked) -> ChunkSizeDesign:
@@ -102,7 +101,6 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
             )
         cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
-            runner.note_token_counts(cell.prepared)
             check_models(runner, (cell.prepared.settings, cell.order.judging))
             order = cell.order.model_copy(update={"settings": cell.prepared.settings})
             await runner.open_own_run(cell.document, order)
@@ -172,7 +170,8 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
                 if chunks := tuple(pool[place][1] for place in chosen if pool[place][0] == index):
                     # All judges mark the same chunks, which are measured as the first one reads.
                     own = replace(prepare(documents[index], self.settings(judge, size)), stored=document.chunks)
-                    judging = with_addresses(self.judging_by(JudgeConfig(), judge), own.settings)
+                    parts = OrderParts(settings=own.settings, judging=self.judging_by(JudgeConfig(), judge))
+                    judging = with_addresses(parts).judging
                     order = ExperimentPart(kind=ChunkSizeDesign.name, judging=judging, prompts=(JUDGE_CHUNK,))
                     cells.append(SampledChunks(own.document, size, judge, own, chunks, order))
         return cells

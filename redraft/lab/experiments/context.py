@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count, pairwise, product
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -59,12 +59,12 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart
 from redraft.lab.experiments.frames import SET
 from redraft.lab.experiments.orders import Asked, ContextOrder, Seats
 from redraft.lab.experiments.questioner import (
-    EmbeddingSimilarity,
     ReadingStep,
     SentenceSimilarity,
-    TermSimilarity,
+    embedding_similarity,
     paragraphs,
     plan_steps,
+    term_similarity,
 )
 from redraft.lab.experiments.runner import (
     DRAFTING,
@@ -105,9 +105,9 @@ _PROMPTS = (SPLIT_FACTS, *FACT_PROMPTS)
 class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     """Models summarize more and more of a document. The judge splits summaries into facts and compares them."""
 
-    name: ClassVar = "context"
-    title: ClassVar = "Growing context: where summaries come from, and which facts they keep"
-    item: ClassVar = "one summary by one system at one step each"
+    name = "context"
+    title = "Growing context: where summaries come from, and which facts they keep"
+    item = "one summary by one system at one step each"
 
     @classmethod
     def asked(cls, request: Asked) -> ContextDesign:
@@ -164,17 +164,14 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return the embedding model; None if none is set."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
-    def fact_similarity(self, document: Document) -> SentenceSimilarity:
-        """Return the measure that compares facts without a judge, by embeddings, or words if no encoder is set."""
-        encoder = self.encoder()
-        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+    def similarity(self, document: Document, *, by_terms: bool = False) -> SentenceSimilarity:
+        """Return the measure that compares statements without a judge: embeddings, or terms if no encoder is set."""
+        encoder = None if by_terms else self.encoder()
+        return embedding_similarity(encoder) if encoder else term_similarity(document.text)
 
     def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
-        if self.places == "lineage":
-            return None
-        encoder = self.encoder() if self.places == "embeddings" else None
-        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+        return None if self.places == "lineage" else self.similarity(document, by_terms=self.places == "tfidf")
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[StepPlan]:
         """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
@@ -219,7 +216,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return how facts are compared without a judge."""
         if not self.facts:
             return {}
-        likeness = self.fact_similarity(cells[0].document)
+        likeness = self.similarity(cells[0].document)
         return {"measure": f"{likeness.name} above {likeness.threshold:g}"}
 
     def frames(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[NamedFrame]:
@@ -290,8 +287,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
         order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
         prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
-        runner.note_token_counts(prepared)
-        judged_items, likeness, failures = list(items), self.fact_similarity(cell.document), dict[str, Failure]()
+        judged_items, likeness, failures = list(items), self.similarity(cell.document), dict[str, Failure]()
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
             async with own_work(prepared, order, runner, FACTS) as (run, judge, _):

@@ -10,8 +10,8 @@ from statistics import fmean
 
 from redraft.domain import Rounded, Span
 from redraft.evaluators.metric_info import MIN_SHARE
-from redraft.evaluators.position import BINS
 from redraft.evaluators.reference.keyfacts import ALL
+from redraft.evaluators.statistics import BINS
 from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import Frame

@@ -255,7 +255,7 @@ def plan_of(
     """Return the approximate cost of an experiment, counted by running it with models that answer at once."""
     outcome, steps = plan_steps(lambda runner: run(documents, runner), documents, prices)
     rows = outcome.failures.itertuples(index=False, name=None)
-    return cost_table(steps, _COUNTED, prices, [", ".join(str(cell) for cell in row if cell) for row in rows])
+    return cost_table(steps, _COUNTED, [", ".join(str(cell) for cell in row if cell) for row in rows])
 
 
 def is_undecided(report: Report) -> bool:

@@ -16,11 +16,10 @@ from itertools import combinations, product
 from typing import Annotated, Any, ClassVar, Literal
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from redraft.agents.judge import gather_all
-from redraft.domain import Document, computed, widened
-from redraft.domain import Outcome as MetricOutcome
+from redraft.domain import Document, Evaluation, computed, widened
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, got_no_reply
@@ -67,17 +66,24 @@ class GridSystem:
     """The model's name as given."""
 
 
-@dataclass(frozen=True, slots=True)
-class GridScore:
-    """The result of one metric on one summary."""
+def is_undecided(evaluation: Evaluation) -> bool:
+    """Return whether there is no score because the judges left items open, which they would do again."""
+    is_lost = got_no_reply(evaluation) or "trouble" in evaluation.details
+    return evaluation.outcome == "failed" and not is_lost
 
-    outcome: MetricOutcome
-    score: float | None = None
-    judged: int = 0
-    unjudged: int = 0
-    reason: str = ""
-    undecided: bool = False
-    """True if there is no score because the judges left items open, which they would do again."""
+
+def _unmeasured(metric: str) -> Evaluation:
+    """Return what a metric says of a summary that could not be judged by it."""
+    return Evaluation(metric, 0, "failed", reason="it could not be judged: see the failures")
+
+
+_COUNTS = ("outcome", "score", "judged", "unjudged", "reason")
+_IN_ITEMS = PlainSerializer(
+    lambda scores: {
+        metric: {**{name: getattr(score, name) for name in _COUNTS}, "undecided": is_undecided(score)}
+        for metric, score in scores.items()
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class GridJudgment(GridSummary):
     """One summary judged by one judge. Its failure is that of the summary, or else of the judging."""
 
     judge: str = ""
-    scores: Mapping[str, GridScore] = field(default_factory=dict)
+    scores: Annotated[Mapping[str, Evaluation], _IN_ITEMS] = field(default_factory=dict)
     lengths: Mapping[str, float] = field(default_factory=dict)
     """Its tokens, and the shares of novel and of repeated trigrams."""
 
@@ -121,7 +127,7 @@ class GridJudgment(GridSummary):
         yield from () if self.failure is None else (self.failure,)
         for metric, score in self.scores.items():
             if score.outcome == "failed":
-                yield Failure(metric, UNDECIDED if score.undecided else "no score", score.reason)
+                yield Failure(metric, UNDECIDED if is_undecided(score) else "no score", score.reason)
 
     @property
     def is_result(self) -> bool:
@@ -138,7 +144,7 @@ class GridJudgment(GridSummary):
     def status(self) -> str:
         """The status: `done`, `undecided`, `failed` or `not made`."""
         lacking = [score for score in self.scores.values() if score.outcome == "failed"]
-        if self.failure or not all(score.undecided for score in lacking):
+        if self.failure or not all(map(is_undecided, lacking)):
             return "failed"
         return UNDECIDED if lacking else "done" if self.scores else "not made"
 
@@ -177,7 +183,7 @@ _COLUMNS = ("document", "system", "number", "judge", "taken")
 
 def metric_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
     """Return a row for each judgment and metric."""
-    blank = GridScore("not_applicable")
+    blank = Evaluation("", 0, "not_applicable")
     rows = []
     for item, metric in product(judgments, metrics):
         score = item.scores.get(metric, blank)
@@ -315,9 +321,9 @@ def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> 
 class GridDesign(Seats, Experiment[Cell, Any]):
     """Systems on documents, by metric and by preference: every judge judges all of them, separately."""
 
-    name: ClassVar = "grid"
-    title: ClassVar = "Grid: systems on documents, by metric"
-    item: ClassVar = "one summary, or one pair, and one judge each"
+    name = "grid"
+    title = "Grid: systems on documents, by metric"
+    item = "one summary, or one pair, and one judge each"
     contestants: tuple[GridSystem, ...]
     judging: PublicJudging
     ready: ExistingSummaries = Field(default={}, exclude=True)
@@ -437,7 +443,6 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         evaluators = metrics(self.judging.metrics, with_rubrics(self.judging, ()))
         lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
         scored = [name for name in self.judging.metrics if name not in lost]
-        unmeasured = GridScore("failed", reason="it could not be judged: see the failures")
         judgments, settings = [], self.keyed(judge.settings)
         for summary in summaries:
             judgment = widened(GridJudgment, summary, judge=judge.name)
@@ -449,12 +454,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
                 judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
                 if outcome.result is not None:
                     evaluations = outcome.result.evaluations
-                    scores = dict.fromkeys(lost if cell.failures else (), unmeasured)
-                    for name, evaluation in evaluations.items():
-                        failed = evaluation.outcome == "failed"
-                        undecided = failed and not got_no_reply(evaluation) and "trouble" not in evaluation.details
-                        counts = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged)
-                        scores[name] = GridScore(*counts, evaluation.reason, undecided)
+                    scores = {name: _unmeasured(name) for name in lost if cell.failures} | dict(evaluations)
                     scores = {metric: scores[metric] for metric in self.judging.metrics if metric in scores}
                     judgment = replace(judgment, scores=scores)
                     statistics = evaluations.get(STATISTICS)

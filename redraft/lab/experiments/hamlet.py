@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from statistics import correlation
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, PlainSerializer
 
@@ -377,9 +377,9 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     """Models answer the queries of key-fact trees. The first judge finds the key facts and gives the scores of tables;
     further judges judge the same summaries by the same key facts."""
 
-    name: ClassVar = "hamlet"
-    title: ClassVar = "HAMLET: recall and faithfulness by level, perspective and position"
-    item: ClassVar = "one query and one model each"
+    name = "hamlet"
+    title = "HAMLET: recall and faithfulness by level, perspective and position"
+    item = "one query and one model each"
     validators: dict[str, ModelSettings] = Field(default={}, exclude=True)
     """The validator's own settings from the settings file, by its name."""
 

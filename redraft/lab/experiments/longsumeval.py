@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import Field, PlainSerializer
@@ -100,9 +100,9 @@ class RefinedSummary(Item, label=_LABEL, by="{0.writer}", made="rounds"):
 class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary]):
     """Every writer refines every summary in every way, from the same first draft."""
 
-    name: ClassVar = "longsumeval"
-    title: ClassVar = "LongSumEval: refining by questions and answers"
-    item: ClassVar = "one draft refined in one way each"
+    name = "longsumeval"
+    title = "LongSumEval: refining by questions and answers"
+    item = "one draft refined in one way each"
     judging: PublicJudging
     """The judging of summaries, with the judge by name."""
     ready: ExistingSummaries = Field(default={}, exclude=True)

@@ -103,8 +103,8 @@ def option(experiment: str, name: str, default: Any, **bounds: Any) -> Any:
     """Declare a field that is also an option, with the words that `options.toml` has for it. Only the command line sets
     it, unless the entry says otherwise."""
     entry: dict[str, Any] = {"environment": False, **declared("options")[experiment][name], **bounds}
-    names, metavar = entry.pop("names", ()), entry.pop("metavar", None)
-    return setting(default, entry.pop("text"), entry.pop("section"), metavar, *names, **entry)
+    names, metavar, description = entry.pop("names", ()), entry.pop("metavar", None), entry.pop("text")
+    return setting(default, entry.pop("section"), metavar, *names, description=description, **entry)
 
 
 class GridOrder(Settings):
@@ -201,7 +201,10 @@ class Seats(Settings):
     """The models that take part in an experiment."""
 
     name: ClassVar[str]
-    """The experiment's name in its runs, and the command that repeats it."""
+    """The name in its runs, and the command that repeats it."""
+    title: ClassVar[str]
+    item: ClassVar[str]
+    """What an item is, in words."""
     writers: tuple[NamedModel, ...] = ()
     judges: tuple[NamedModel, ...] = ()
     """Those that judge what these write; the first also builds what it is judged by."""

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations, pairwise
 from math import ceil
 from statistics import fmean
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from redraft.agents.judge import gather_all, wording_of
 from redraft.domain import Document, computed
@@ -300,9 +300,9 @@ class QaCell(Cell):
 class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
     """Models answer typed questions as they read more and more. The judge writes these and judges the answers."""
 
-    name: ClassVar = "qa"
-    title: ClassVar = "Questions: accuracy by type, place and length"
-    item: ClassVar = "one question to one model at one step each"
+    name = "qa"
+    title = "Questions: accuracy by type, place and length"
+    item = "one question to one model at one step each"
 
     @classmethod
     def asked(cls, request: Asked) -> QaDesign:

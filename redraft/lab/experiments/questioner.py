@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from math import log, sqrt
-from typing import Annotated, Literal, get_args
+from math import log
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field
 from pydantic.dataclasses import dataclass as record
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import safe_sparse_dot
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import answers_from_document, is_answered
@@ -355,65 +359,55 @@ def plan_steps(
 Matrix = npt.NDArray[np.float64]
 # Likeness is rounded, so that a statement equals itself.
 _DECIMALS = 6
+COSINE_THRESHOLD = 0.7
+"""The traceability thesis's threshold for all-MiniLM-L6-v2."""
 
 
-class EmbeddingSimilarity:
-    """The cosine of embeddings; 0.7 is the traceability thesis's threshold for all-MiniLM-L6-v2."""
+@dataclass(frozen=True, slots=True)
+class SentenceSimilarity:
+    """How alike statements are: the cosines of their vectors."""
 
-    threshold = 0.7
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self.name = f"cosine of {encoder.name}"
+    name: str
+    threshold: float
+    """Two statements of which the cosine is above it count as the same."""
+    vectors: Callable[[Sequence[str]], Any]
+    """Returns a vector for each text, of length 1, or 0 where the text has nothing to compare."""
 
     def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
         """Return the cosines, none below zero."""
         if not statements or not candidates:
             return np.zeros((len(statements), len(candidates)))
-        cosines = (
-            self._encoder.encode(statements).astype(np.float64) @ self._encoder.encode(candidates).astype(np.float64).T
-        )
+        vectors = self.vectors([*statements, *candidates])
+        cosines = safe_sparse_dot(vectors[: len(statements)], vectors[len(statements) :].T, dense_output=True)
         return np.asarray(np.round(np.clip(cosines, 0.0, 1.0), _DECIMALS), dtype=np.float64)
 
 
-class TermSimilarity:
-    """The cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's share of the terms times the
-    log of the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half
-    of each statement is in the other."""
-
-    name = "TF-IDF cosine"
-    threshold = 0.5
-
-    def __init__(self, document: str) -> None:
-        self._language = language_of(document)
-        lines = [
-            frozenset(terms(document[sentence.start : sentence.end], language))
-            for span, language in language_spans_in(document)
-            for sentence in sentences(document, span, language)
-        ]
-        self._lines = len(lines)
-        self._holding = Counter(term for line in lines for term in line)
-        self._known: dict[str, dict[str, float]] = {}
-
-    def between(self, statements: Sequence[str], candidates: Sequence[str]) -> Matrix:
-        """Return the cosines; 0 if either statement has no terms."""
-        for text in {*statements, *candidates} - self._known.keys():
-            counts = Counter(terms(text, self._language))
-            # A term that the document lacks is as rare as any in it.
-            raw = {
-                term: count / counts.total() * log(self._lines / max(1, self._holding[term])) if self._lines else 0.0
-                for term, count in counts.items()
-            }
-            length = sqrt(sum(value * value for value in raw.values()))
-            self._known[text] = {term: value / length for term, value in raw.items()} if length else {}
-        vectors, across = ([self._known[text] for text in texts] for texts in (statements, candidates))
-        cosines = [
-            [sum(a * candidate_vector.get(term, 0.0) for term, a in vector.items()) for candidate_vector in across]
-            for vector in vectors
-        ]
-        matrix = np.array(cosines, dtype=np.float64).reshape(len(statements), len(candidates))
-        return np.asarray(np.round(matrix, _DECIMALS), dtype=np.float64)
+def embedding_similarity(encoder: Encoder) -> SentenceSimilarity:
+    """Return the cosine of embeddings."""
+    name = f"cosine of {encoder.name}"
+    return SentenceSimilarity(name, COSINE_THRESHOLD, lambda texts: encoder.encode(texts).astype(np.float64))
 
 
-SentenceSimilarity = EmbeddingSimilarity | TermSimilarity
-"""A measure of similarity: its name, the threshold above which two statements count as the same, and `between`."""
+def term_similarity(document: str) -> SentenceSimilarity:
+    """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the log of
+    the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half of
+    each statement is in the other."""
+    own_language = language_of(document)
+    lines = [
+        frozenset(terms(document[sentence.start : sentence.end], language))
+        for span, language in language_spans_in(document)
+        for sentence in sentences(document, span, language)
+    ]
+    holding = Counter(term for line in lines for term in line)
+
+    @cache
+    def weights(text: str) -> dict[str, float]:
+        counts = Counter(terms(text, own_language))
+        # A term that the document lacks is as rare as any in it. A text without terms has a vector, too.
+        idf = {term: log(max(1, len(lines)) / max(1, holding[term])) for term in counts}
+        return {"": 0.0, **{term: count * idf[term] for term, count in counts.items()}}
+
+    def vectors(texts: Sequence[str]) -> Any:
+        return normalize(DictVectorizer().fit_transform(map(weights, texts)))
+
+    return SentenceSimilarity("TF-IDF cosine", 0.5, vectors)

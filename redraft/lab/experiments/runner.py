@@ -16,14 +16,14 @@ from redraft.agents.judge import Judge, wording_of
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
-from redraft.events import PartDone, RunStarted
+from redraft.events import Notice, PartDone, RunStarted
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.lab.declared import Row, make_table
 from redraft.lab.experiments.orders import Seats
 from redraft.llm.budget import PriceTable
-from redraft.order import Build, Order
+from redraft.order import Build, Order, OrderParts
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
-from redraft.report.history.results import Result, read_result
+from redraft.report.history.results import Result
 from redraft.report.tables import Table
 from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
@@ -55,7 +55,8 @@ PublicJudging = Annotated[
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
     """Raise if a name or a price is unknown, before anything is paid for."""
     for settings, judging in choices:
-        assign_models(resolve(settings), judging, runner.limits, runner.prices)
+        parts = OrderParts(settings=resolve(settings), judging=judging or JudgeConfig(), limits=runner.limits)
+        assign_models(parts, runner.prices)
 
 
 _MAX_SKIPPED, _OTHER_TEXTS = 5, "summaries"
@@ -70,11 +71,10 @@ class PlanStep(StageUsage):
     runs: int = 0
 
 
-def cost_table(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
+def cost_table(steps: Sequence[PlanStep], about: str, skipped: Sequence[str] = ()) -> Table:
     """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
     counts = [
-        (step.calls, step.prompt_tokens, step.completion_tokens, step.cost(prices, step.reasoning_tokens))
-        for step in steps
+        (step.calls, step.prompt_tokens, step.completion_tokens, step.cost(step.reasoning_tokens)) for step in steps
     ]
     rows: list[Row] = [
         (step.document, step.name, step.settings.model, step.runs, *count)
@@ -130,8 +130,7 @@ class DryExperimentRunner(ExperimentRunner):
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         """Count a run in memory."""
-        run_id = await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
-        return await off_loop(read_result, self.store, run_id)
+        return await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
 
     def steps(self) -> list[PlanStep]:
         """Return the steps in the order in which they began."""
@@ -149,7 +148,7 @@ class DryExperimentRunner(ExperimentRunner):
                 elif work.by == "validator":
                     name = f"{name}: validation"
                 at = (source, name, work.settings.temperature, *key[2:])
-                step_of_key = PlanStep(name=name, settings=work.settings, document=title)
+                step_of_key = PlanStep(name=name, settings=work.settings, price=work.price, document=title)
                 plan_step = steps_by_key.setdefault(at, step_of_key)
                 plan_step.add(work.calls, work)
                 plan_step.runs += not is_part and at not in counted
@@ -372,6 +371,8 @@ async def own_work(
     work is started."""
     store, limits = runner.store, runner.limits
     order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
+    for warning in prepared.warnings:
+        runner.observer(Notice(warning, everywhere=True))
     async with runner.opening:
         run = await runner.open_own_run(prepared.document, order)
         if run is None:
@@ -382,7 +383,8 @@ async def own_work(
             runner.planned.append((run.id, step, False))
     runner.observer(RunStarted(run.id))
     run = replace(run, order=run.order.model_copy(update={"limits": limits}))
-    roles, began = assign_models(prepared.settings, judging, limits, runner.prices), time.monotonic()
+    parts = OrderParts(settings=prepared.settings, judging=judging or JudgeConfig(), limits=limits)
+    roles, began = assign_models(parts, runner.prices), time.monotonic()
     with store.claim(run.id), language_context(prepared.document):
         await off_loop(store.runs.set_status, run.id, "running")
         try:

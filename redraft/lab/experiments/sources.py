@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from glob import glob
 from pathlib import Path
 from typing import Any
 
+from redraft.batches.sources import LINES, files_of
 from redraft.domain import Document
-from redraft.errors import DocumentError, UsageError
+from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly_spread
 from redraft.evaluators.statistics import mean, measures
@@ -33,7 +33,7 @@ from redraft.lab.agreement.people import (
     text_at,
 )
 from redraft.lab.experiments.frames import as_table, frame_of
-from redraft.readers.documents import installed_for, is_readable, load, prepared, read_text, unknown_type_hint
+from redraft.readers.documents import installed_for, load, prepared, read_text
 from redraft.report.tables import Report, figure, number, plain
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean, one_line
@@ -170,7 +170,6 @@ FORMS: Mapping[str, tuple[frozenset[str], Callable[[str, Mapping[str, Any]], Exa
 function makes an example of an entry at a place, and raises `UnreadableError` with what is missing."""
 
 
-LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "docs/experiments-report.md lists the forms that are known"
@@ -298,7 +297,6 @@ def _measured(contents: DataContents, sample: int | None, tokenizer: Tokenizer) 
             yield {**head, **{name: read(measured) for name, read in _FIGURES.items()}}
 
 
-_PATTERN = frozenset("*?[")
 _SUFFIXES = (".txt", ".md")
 DATASET = "dataset"
 """In place of a file with references: the first summary that the dataset has of each document."""
@@ -374,30 +372,16 @@ def _documents(source: str) -> Iterator[tuple[Document, str]]:
     if source == STDIN or is_inline_text(source):
         yield load(source), ""
         return
-    path = Path(source).expanduser()
-    places = [path]
-    if not path.exists() and _PATTERN & {*source}:
-        places = sorted(Path(match) for match in glob(str(path), recursive=True))
-        if not places:
-            raise DocumentError("no file fits the pattern", place=source, hint="check the path")
-    for place in places:
-        readable = [place]
-        if place.is_dir():
-            files = [file for file in sorted(place.iterdir()) if file.is_file() and not file.name.startswith(".")]
-            # A dataset with one file per document is such a folder. Files in the other dataset formats are read only if
-            # nothing else is there, because beside documents they are metadata.
-            readable = [file for file in files if file.suffix.lower() == LINES or is_readable(file)]
-            readable = readable or [file for file in files if file.suffix.lower() in SUFFIXES]
-            if not readable:
-                raise DocumentError("no file in it can be read", place=str(place), hint=unknown_type_hint())
-        for file in readable:
-            if file.suffix.lower() not in SUFFIXES or installed_for(file):
-                yield load(file), ""
-                continue
-            for example in read_examples(file):
-                document = prepared(Document.from_text(example.text, example.title), example.title)
-                summary = next((text for text, _ in example.summaries), "")
-                yield replace(document, source=file.name), summary
+    # A dataset with one file per document is a folder of lines. Files in the other dataset formats are read only if
+    # nothing else is there, because beside documents they are metadata.
+    for file in files_of(source, SUFFIXES):
+        if file.suffix.lower() not in SUFFIXES or installed_for(file):
+            yield load(file), ""
+            continue
+        for example in read_examples(file):
+            document = prepared(Document.from_text(example.text, example.title), example.title)
+            summary = next((text for text, _ in example.summaries), "")
+            yield replace(document, source=file.name), summary
 
 
 _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from redraft.domain import Document
 from redraft.lab.experiments.context import ContextDesign
@@ -47,7 +47,7 @@ class ThesisDesign:
 
     context: ContextDesign
     qa: QaDesign
-    name: ClassVar = "thesis"
+    name = "thesis"
 
     @classmethod
     def asked(cls, request: Asked) -> ThesisDesign:

@@ -10,8 +10,9 @@ import pytest
 from redraft.lab.agreement.annotations import Summaries
 from redraft.lab.experiments.booookscore import CoherenceDesign
 from redraft.lab.experiments.orders import NamedModel, Seats
+from redraft.order import Evaluate
 from redraft.runs.models import assign_models
-from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits
+from redraft.settings import NO_KEY, DraftConfig, JudgeConfig
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, ScriptedReply, island, read_sheet, summary_of
@@ -105,7 +106,7 @@ def test_judges_with_tables_get_no_foreign_key() -> None:
     strict, fair = NamedModel("strict", seat), NamedModel("strict", seat.model_copy(update={"temperature": None}))
     judging = JudgeConfig.model_validate_json(Seats().judging_by(JudgeConfig(), strict).model_dump_json())
     assert judging.models["strict"].temperature == 0.3
-    writer, judge = assign_models(seat, judging, Limits(), None)
+    writer, judge = assign_models(Evaluate(settings=seat, judging=judging))
     assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
     assert (writer.usual_key, judge.usual_key) == (False, False)
     assert Seats().judging_by(JudgeConfig(), fair) == JudgeConfig(), "what was judged before is found again"

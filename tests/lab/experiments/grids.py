@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from redraft.domain import Document, Totals
+from redraft.domain import Document, Evaluation, Totals
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.grid import (
     AspectVotes,
     GridDesign,
     GridJudgment,
     GridPreference,
-    GridScore,
     GridSystem,
     PreferredSide,
 )
@@ -52,8 +51,9 @@ def design(
 
 def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
     """A summary of a document with its scores; None is a score that could not be had."""
+    lost = ("failed", None, 1, 3, (), (), {"trouble": "no reply"})
     actual = {
-        metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
+        metric: Evaluation(metric, 1, *(lost if score is None else ("scored", score, 4)), reason="too few")
         for metric, score in scores.items()
     }
     given: dict[str, Any] = {"title": document.upper(), "text": "Some words here.", **more}

@@ -257,7 +257,7 @@ def test_incompletely_split_summaries_lose_no_facts() -> None:
     model, nobody = NamedModel("extractive", DraftConfig(model="extractive")), cast("Any", None)
     design = ContextDesign(writers=(model,), judges=(model,))
     plan = replace(COURSES[0], document=Document("d", "A Book", "Ann slept. Ben rowed."))
-    bureau = FactJudge(design, plan, nobody, nobody, nobody, design.fact_similarity(plan.document))
+    bureau = FactJudge(design, plan, nobody, nobody, nobody, design.similarity(plan.document))
     slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
     assert bureau.match_facts([slept, rowed], [slept], is_complete=True) == (True, False)
     assert bureau.match_facts([slept, rowed], [slept], is_complete=False) == (True, None)
