@@ -22,7 +22,7 @@ from redraft.domain import Evidence, PassageLocation, Span
 from redraft.readers.documents import load
 from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory, read_dossier
 from redraft.report.history.lineage import TracedSentence
-from redraft.report.pages.dossier import dossier_page
+from redraft.report.pages.html import dossier_page
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from tests.browser import browser, missing

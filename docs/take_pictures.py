@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_dossier  # noqa: E402
 from redraft.lab.experiments.chunk_size import ChunkSizeDesign  # noqa: E402
 from redraft.lab.experiments.published import read_file_of_results, report_page  # noqa: E402
-from redraft.report.pages.dossier import dossier_page  # noqa: E402
+from redraft.report.pages.html import dossier_page  # noqa: E402
 from redraft.runs.experiment_runner import ExperimentRunner  # noqa: E402
 from redraft.settings import Limits  # noqa: E402
 from redraft.studio.comparison import read_comparison  # noqa: E402

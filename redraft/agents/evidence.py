@@ -145,9 +145,8 @@ class EvidenceReader:
         """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
         suffice unless `wide`."""
         spans = [passage for place in self._quoted(question) for passage in self.passages.around(place)]
-        if spans and not wide:
-            return spans
-        return list(dict.fromkeys([*spans, *self.passages.nearest(question, count)]))
+        near = [] if spans and not wide else self.passages.nearest(question, count)
+        return list(dict.fromkeys([*spans, *near]))
 
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice

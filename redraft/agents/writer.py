@@ -28,7 +28,7 @@ from redraft.prompts.summarization import (
 )
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import needs_tidying, prose_in
-from redraft.text.sentences import sentences
+from redraft.text.sentences import first_sentences, sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
@@ -245,11 +245,7 @@ class Outliner:
         prompt_tokens = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=[])))
         reply_room = _REPLY_TOKENS + len(summaries) * _TAG_TOKENS
         room = self.window - prompt_tokens - reply_room - 2 * _AROUND
-        is_over = sum(self.tokenizer.count(summary) + _AROUND for summary in summaries) > room
-        parts: list[PartSummary] = []
-        for at, text in enumerate(summaries):
-            ends = [0, *(span.end for span in sentences(text))] if is_over else [len(text)]
-            while is_over and ends[-1] and self.tokenizer.count(text[: ends[-1]]) > room // len(summaries) - _AROUND:
-                ends.pop()
-            parts += [PartSummary(id=at, summary=text[: ends[-1]])] if ends[-1] else []
-        return parts
+        if sum(self.tokenizer.count(summary) + _AROUND for summary in summaries) > room:
+            share = room // len(summaries) - _AROUND
+            summaries = [first_sentences(summary, share, self.tokenizer.count) for summary in summaries]
+        return [PartSummary(id=at, summary=summary) for at, summary in enumerate(summaries) if summary]

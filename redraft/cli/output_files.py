@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
@@ -87,16 +87,15 @@ _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", 
 FILES = _OTHERS | {".html", ".htm", ".md", ".markdown", ".txt", ".json"}
 
 
-def form_options(*forms: Form) -> Callable[[options.F], options.F]:
-    """Return the options of a command that writes a page, or one of the other formats."""
-    return options.grouped(
-        options.output_file,
-        options.typed_option(
-            *("--format", "form"),
-            type=click.Choice(forms),
-            help="The format; by default FILE's ending decides, and without a file it is Markdown.",
-        ),
-    )
+page_options = options.grouped(
+    options.output_file,
+    options.typed_option(
+        *("--format", "form"),
+        type=click.Choice(get_args(Form)),
+        help="The format; by default FILE's ending decides, and without a file it is Markdown.",
+    ),
+)
+"""The options of a command that writes a page, or one of the other formats."""
 
 
 def form_of(form: Form | None, output: str | None) -> Form:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from redraft.cli.options import CHOSEN, NameOrNewest
 from redraft.cli.sections import FOUND, Command, names_a_run
+from redraft.cli.settings_file import named_tables, rubrics_given
 from redraft.cli.terminal import say
+from redraft.document import Document, is_content_id
 from redraft.errors import DocumentError, RunError, Set, UsageError
 from redraft.fields import option_of
 from redraft.order import JUDGES_ADDRESS, OrderParts
@@ -29,7 +32,7 @@ from redraft.sources import STDIN
 from redraft.text.words import has_words
 
 if TYPE_CHECKING:
-    from redraft.domain import Document, Finding
+    from redraft.domain import Finding
     from redraft.llm.budget import PriceTable
     from redraft.readers.parts import Selection
     from redraft.store.runs import Run
@@ -81,8 +84,6 @@ def _readable(value: object) -> object:
 
 def settings(values: Values) -> DraftConfig:
     """Return the drafting settings. `--model` may name a model of the settings file."""
-    from redraft.cli.settings_file import named_tables
-
     chosen = _settings_in(values, _DRAFTING)
     if table := named_tables(ModelSettings).get(chosen.get("model", "")):
         own_words = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
@@ -99,8 +100,6 @@ def settings(values: Values) -> DraftConfig:
 def named_models(values: Values) -> dict[str, ModelSettings]:
     """Return the settings file's models of judges, validator and decider. They do not inherit the prompts of the
     writer's table."""
-    from redraft.cli.settings_file import named_tables
-
     names = {*values.get("judges", ()), values.get("validator"), values.get("confirm"), values.get("decider")}
     prompts = values.get("prompts")
     return {
@@ -133,7 +132,6 @@ def encoder(name: str | None) -> Encoder | None:
 
 def judging(values: Values, refinement: RefineConfig | None = None) -> JudgeConfig:
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
-    from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.consistency import similarity
 
@@ -237,8 +235,6 @@ def summary_at(source: str, *, quiet: bool) -> str:
 
 def _newest(run: str) -> str:
     """Return the id of the newest run for `last`; the id of any other run as it is."""
-    from redraft.cli.options import NameOrNewest
-
     return NameOrNewest().convert(run, None, click.get_current_context())
 
 
@@ -265,8 +261,6 @@ def document_part(values: Values) -> Selection:
 def document_at(sources: Sequence[str], values: Values) -> Document:
     """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
     id or by that of a run on it."""
-    from redraft.document import is_content_id
-    from redraft.domain import Document
     from redraft.readers.documents import load_all
 
     is_part = any(values.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
@@ -292,8 +286,6 @@ def read_document(sources: Sequence[str], *, quiet: bool) -> Document:
 
 def refinement(values: Values, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
-    from redraft.cli.preset_option import CHOSEN
-    from redraft.cli.settings_file import named_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     before = run.refinement if run else None

@@ -39,14 +39,16 @@ _HTTP, _KEPT = "http/protobuf", "finished work is kept"
 
 
 def carry_out(
-    document: Document,
+    source: Document | tuple[str, ...],
     order: Order,
     values: Mapping[str, Any],
     *,
     target: OutputTarget | None = None,
     pruned: bool = False,
 ) -> int:
-    """Carry out an order and print the result, or show its plan; return the exit code."""
+    """Carry out an order on a document, which is read if need be, and print the result, or show its plan; return the
+    exit code."""
+    document = parse_options.document_at(source, values) if isinstance(source, tuple) else source
     target, judging = target or OutputTarget(None, "text", values["as_json"]), order.judging
     if judging and {*(judging.judges or [order.settings.model])} == {EXTRACTIVE}:
         beyond = [metric for metric in judging.reported_metrics if metric in ("booookscore", *judging.rubrics)]

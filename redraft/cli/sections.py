@@ -38,6 +38,8 @@ FOUND = "redraft.found"
 """The key of the context's `meta` with what a settings file that was merely found has set."""
 CHECK = "redraft.check"
 """The key of the context's `meta` with a check that needs all parameters."""
+EVERY = "redraft.every"
+"""The key of the context's `meta` where the help is to have all options."""
 _WIDEST_NAME, _MAX_NAMED = 28, 3
 _TRACING = tuple(
     f"{owner}_{name}"
@@ -249,20 +251,11 @@ class Command(WithExamples):
         """Write the most important options, or all if there are few."""
         by_name, path = {option.long.removeprefix("--"): option for option in self.options}, context.command_path[8:]
         first = self.first or help_texts().get(path, {}).get("first", "").split()
-        options = [by_name[name] for name in first] if first else self.options
+        options = [by_name[name] for name in first] if first and EVERY not in context.meta else self.options
         self._write(options, context, formatter)
         if len(options) < len(by_name):
             formatter.write_paragraph()
             formatter.write_text(f"`redraft help {path}` lists all {len(by_name)} options.")
-
-    def everything(self, context: click.Context) -> str:
-        """Return the help with all options."""
-        formatter = context.make_formatter()
-        self.format_usage(context, formatter)
-        self.format_help_text(context, formatter)
-        self._write(self.options, context, formatter)
-        self.format_epilog(context, formatter)
-        return formatter.getvalue().rstrip("\n")
 
     def _write(self, options: Iterable[SectionOption], context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write options under the titles of their sections, with aligned columns; a single section gets no title of its

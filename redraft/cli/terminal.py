@@ -108,6 +108,18 @@ def echo_json(content: object) -> None:
     click.echo(json_text(content))
 
 
+def show_record(content: object, markdown: str, *, as_json: bool, empty: str = "") -> None:
+    """Print a record as JSON or as Markdown; if there is nothing to show, print `empty` to stderr."""
+    if as_json:
+        echo_json(content)
+    elif markdown.strip():
+        from redraft.cli.views.markdown import show
+
+        show(markdown)
+    else:
+        say(empty)
+
+
 def terminal_width(stream: TextIO) -> int:
     """Return the width of a stream's terminal. COLUMNS overrides it; other streams get the maximum."""
     columns = os.environ.get("COLUMNS", "")

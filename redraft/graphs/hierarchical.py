@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Coroutine
 from itertools import count
@@ -23,7 +22,7 @@ from redraft.prompts.summarization import DocumentOutline, Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.store.table import ordered
-from redraft.text.sentences import sentences
+from redraft.text.sentences import first_sentences
 from redraft.text.words import count_words
 
 # The most words of a merge, as a share of what is merged.
@@ -212,7 +211,12 @@ class SummaryTree:
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
-        before = self._shortened(previous, level) if previous else ""
+        before = ""
+        if previous:
+            # The preceding summary, cut at a sentence to its share of the room.
+            share = int(self._limits(level).room * CONTEXT_SHARE)
+            is_over = previous.tokens > share
+            before = first_sentences(previous.text, share, job.tokenizer.count) if is_over else previous.text
         maximum = max_intermediate_words(limit, "merge", job.plan.words)
         texts, cap = [piece.text for piece in group], job.run.settings.token_cap(words)
         completion = await job.writer.merge(texts, before, limit, place, maximum, outline=outline, cap=cap)
@@ -237,15 +241,6 @@ class SummaryTree:
             raise NotShrinkingError("merging does not reduce the number of summaries", fix=fix)
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
-
-    def _shortened(self, previous: Piece, level: int) -> str:
-        """Return the preceding summary, cut at a sentence to its share of the room."""
-        room = int(self._limits(level).room * CONTEXT_SHARE)
-        if previous.tokens <= room:
-            return previous.text
-        ends = [0, *(span.end for span in sentences(previous.text))]
-        fitting = bisect_right(ends, room, key=lambda end: self._job.tokenizer.count(previous.text[:end]))
-        return previous.text[: ends[fitting - 1]]
 
     def _require_shorter(self, level: int) -> None:
         below, words_here = self._totals[level - 1], self._totals[level]

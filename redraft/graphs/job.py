@@ -51,7 +51,6 @@ from redraft.evaluators.preference import Referee
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
-from redraft.prompts.summarization import Outline
 from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -88,8 +87,8 @@ class Job:
 
     def __post_init__(self) -> None:
         # All that is read from the store or takes long to measure, which no node waits for.
-        _ = self.writer, self.reviser, self.referees, self.arbiter, self.decider, self.answerer
-        _ = self.judges if self.run.judging else None
+        _ = self.writer, self.reviser, self.referees, self.judges if self.run.judging else None
+        _ = self.answerer if self.run.kind == "ask" else None
 
     def with_metrics(self, metrics: Sequence[str]) -> Self:
         """Return this with judges for other metrics, whether or not the run uses them."""
@@ -176,37 +175,28 @@ class Job:
         """Compare two summaries by every judge, or the drafts of a refinement by every language model."""
         run, pool = self.run, self.pool
         comparing = pool.judges if run.kind == "compare" else pool.readers if run.refinement else ()
-        turns = self._turns if run.judging else ()
-        return tuple(
-            Referee(self._judge(worker, turn), self.tokenizer, worker.settings.window)
-            for worker in comparing
-            for turn in turns
-        )
+        judges = [(self._judge(worker, turn), worker.settings) for worker in comparing for turn in self._turns]
+        return tuple(Referee(judge, self.tokenizer, settings.window) for judge, settings in judges)
 
     @cached_property
     def arbiter(self) -> Arbiter | None:
         """Confirms findings, if a language model judges: the last of several, which has not written the questions."""
-        if self.run.judging is None or not self.pool.readers:
+        if not self.pool.readers:
             return None
         last = self.pool.readers[-1]
         reader = replace(self._reader, window=last.settings.context_tokens)
         return Arbiter(self._judge(last, self._turns[-1]), reader)
 
     @cached_property
-    def decider(self) -> Decider | None:
-        """Decides what to fix, if the policy leaves that to a model."""
-        refinement, worker = self.run.refinement, self.pool.decider
-        if self.run.judging is None or refinement is None or refinement.policy != "agent":
-            return None
-        reader = replace(self._reader, window=worker.settings.context_tokens)
-        return Decider(self._judge(worker), reader)
+    def decider(self) -> Decider:
+        """Decides what to fix, where the policy leaves that to a model."""
+        worker = self.pool.decider
+        return Decider(self._judge(worker), replace(self._reader, window=worker.settings.context_tokens))
 
     @cached_property
-    def answerer(self) -> Answerer | None:
+    def answerer(self) -> Answerer:
         """Answers the question of a run that asks one, and reads as much of the document as an answer takes."""
         settings = self.run.settings
-        if self.run.kind != "ask":
-            return None
         reader = replace(self._reader, window=settings.context_tokens, reading="auto")
         return Answerer(self._judge(self.pool.writer), reader, settings.language, settings.earlier)
 
@@ -283,10 +273,6 @@ class Job:
         begin = max((mark.start for mark in self.document.members if mark.start <= chunk.span.start), default=0)
         word_limit = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), word_limit)
-
-    async def outline(self) -> Outline | None:
-        """Return the outline of the document, if there is or can be one."""
-        return await self.outliner.outline() if self.outliner else None
 
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""

@@ -196,8 +196,17 @@ class Planner:
 
     def hierarchical(self) -> Plan:
         """Return the plan of a tree."""
-        if self.settings.words_as == "target" and not self.settings.by_chapter:
-            levels = self._levels(self._released_limits())
+        settings = self.settings
+        if settings.words_as == "target" and not settings.by_chapter:
+            # The limits of BooookScore's released code, which estimates the number of levels; where there are more, the
+            # further ones have the whole limit.
+            room = settings.context_tokens - self._merge - MARGIN
+            limits, pieces, size = [settings.token_cap(self.words)], len(self.chunks), settings.chunk_tokens
+            while (pieces := ceil(pieces / max(2, room // size))) > 1:
+                limits.insert(0, int(limits[0] * LEVEL_RATIO))
+                size = _ASSUMED_SUMMARY
+            limits = [*limits, *limits[-1:] * MAX_LEVELS][:MAX_LEVELS]
+            levels = self._levels([max(_MIN_LEVEL_WORDS, round(limit * LEVEL_RATIO)) for limit in limits])
         else:
             # The lowest tree whose top has room for the whole limit, or else for some of it.
             heights = range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS)
@@ -206,37 +215,25 @@ class Planner:
         if not levels:
             raise PlanError(
                 f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
-                f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
+                f" {settings.context_tokens:,} tokens: too few fit into one prompt",
                 fix=("use a larger ", Set("context_tokens"), ", if the model has it, or fewer ", Set("words")),
             )
         lead = 0
-        if not self.settings.by_chapter:
+        if not settings.by_chapter:
             chunk = max(chunk.tokens for chunk in self.chunks) + self.overhead(summarization.SUMMARIZE_CHUNK)
             needed = chunk + self.reply(max_intermediate_words(levels[0].words, "leaf", self.words)) + MARGIN
             self.fits(needed, "a chunk with its summary")
-            lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
+            lead = min(self.reply(LINES_BEFORE), settings.context_tokens - needed)
         top = self.reply(self.words)
         tidy = top + self.overhead(summarization.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
-        drafted_levels = levels[1:] if self.settings.by_chapter else levels
+        drafted_levels = levels[1:] if settings.by_chapter else levels
         # A language model with a large enough window outlines the document for a general summary.
-        settings = self.settings
         can_outline = reads_prompts(settings.model) and settings.context_tokens >= MIN_WINDOW
         outlines = int(can_outline and settings.query is None and len(self.chunks) > 1)
         calls = sum(level.pieces for level in drafted_levels) + 1 + outlines
         return self.made(levels, calls, lead_tokens=lead, outlines=outlines, tidying=1)
-
-    def _released_limits(self) -> list[int]:
-        """Return the limits of BooookScore's released code, which estimates the number of levels; where there are more,
-        the further ones have the whole limit."""
-        room = self.settings.context_tokens - self._merge - MARGIN
-        limits, pieces, size = [self.settings.token_cap(self.words)], len(self.chunks), self.settings.chunk_tokens
-        while (pieces := ceil(pieces / max(2, room // size))) > 1:
-            limits.insert(0, int(limits[0] * LEVEL_RATIO))
-            size = _ASSUMED_SUMMARY
-        limits += limits[-1:] * MAX_LEVELS
-        return [max(_MIN_LEVEL_WORDS, round(limit * LEVEL_RATIO)) for limit in limits[:MAX_LEVELS]]
 
     def _levels(self, limits: Sequence[int]) -> list[Level]:
         """Return the levels of a tree with these limits, as many as it takes to one summary; none if they are too

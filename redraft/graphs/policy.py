@@ -13,6 +13,7 @@ from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAn
 from redraft.evaluators.base import ACCUSING, is_same_error
 from redraft.evaluators.metric_info import MetricAim, goal_status
 from redraft.fields import Settings, error_text
+from redraft.prompts.revision import DraftHas, MustKnow
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, has_words, score, spaced
@@ -29,6 +30,16 @@ Way = Literal["edit", "correct"]
 
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
+# With more to say, a text of any length is crammed.
+MOST_NEEDED = 12
+# The weight of what a metric without weights misses.
+_USUAL_WEIGHT = 2
+_DRAFT_HAS: Mapping[str, DraftHas] = {
+    "answered": "in full",
+    "partly answered": "in part",
+    "unanswered": "not at all",
+    "contradicted": "wrongly",
+}
 _ESSENTIAL = 3
 """The weight of what nobody understands the whole without."""
 _WRONG_ANSWER = ("coverage", "contradicted")
@@ -285,6 +296,43 @@ def draft_status(evaluations: Judged, settings: RefineConfig) -> dict[str, Any]:
 def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return the scores without measurements and a person's requests."""
     return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}
+
+
+def must_know_in(evaluations: Judged, dropped: Sequence[str] = ()) -> list[MustKnow]:
+    """Return what a reader must come away with, and how far a draft has it: the document's questions, and what other
+    metrics miss, weightiest first. The findings in `dropped`, by id, do not count."""
+    coverage = evaluations.get("coverage")
+    questions: Any = coverage.details.get("questions", ()) if coverage else ()
+    findings = {finding.question: finding for finding in coverage.findings} if coverage else {}
+    # A missing key sentence has no question.
+    not_asked = {finding.question or finding.expected for finding in findings_of(evaluations) if finding.id in dropped}
+    items = [
+        MustKnow(
+            weight=item["weight"],
+            draft=_DRAFT_HAS.get(item["verdict"], ""),
+            question=item["question"],
+            answer=item["expected"],
+            lacks=finding.missing if finding else "",
+            quote=finding.evidence.text if finding and finding.evidence else "",
+        )
+        for item in questions
+        for finding in [findings.get(item["question"])]
+        if not not_asked & {item["question"], item["expected"]}
+    ]
+    questions_listed = {item.question for item in items}
+    missing = [finding for finding in findings_of(evaluations) if finding.task == "add" and finding.answer]
+    items += [
+        MustKnow(
+            weight=_USUAL_WEIGHT,
+            draft="not at all",
+            question=finding.question,
+            answer=finding.answer,
+            quote=finding.evidence.text if finding.evidence else "",
+        )
+        for finding in missing
+        if finding.question not in questions_listed and finding.id not in dropped
+    ]
+    return sorted(items, key=lambda item: -item.weight)
 
 
 def findings_in(evaluations: Mapping[str, Evaluation], ids: Sequence[str]) -> list[Finding]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from langgraph.graph import StateGraph
@@ -13,13 +14,14 @@ from langgraph.types import interrupt
 from pydantic_core import to_jsonable_python
 
 from redraft.agents.arbiter import RulingRequest
-from redraft.agents.decider import Decider, attempts
+from redraft.agents.decider import attempts
 from redraft.agents.judge import gather_all
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.domain import (
     NO_REVISION_OF,
     REVIEW,
     REVISION_OF,
+    Chunk,
     Completion,
     Draft,
     DraftComparison,
@@ -38,21 +40,29 @@ from redraft.evaluators.metric_info import goal_status
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs import policy
 from redraft.graphs.job import Job
-from redraft.graphs.notes import MOST_NEEDED, editor_notes, must_know_in, summarize_parts
 from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.revision import ChooseInput, DecideInput, ReviseInput
+from redraft.prompts.revision import ChooseInput, DecideInput, EditInput, ReviseInput
 from redraft.prompts.summarization import outline_text
-from redraft.settings import EXTRACTIVE
+from redraft.settings import EXTRACTIVE, LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
+from redraft.store.runs import Run
 from redraft.store.table import now
-from redraft.text.sentences import sentences_in
-from redraft.text.words import count, count_words, enumeration, is_unspaced, spaced
+from redraft.text.sanitizer import one_line
+from redraft.text.sentences import is_heading, sentences_in
+from redraft.text.words import count, count_words, enumeration, has_words, is_unspaced, spaced
 
 _MET = {"met": "yes", "missed": "no", "unsure": "unsure"}
 _EDITED_BY_HAND = "edited by hand"
 _NO_ROOM = "the reviser had no room for"
 _DROPPED = "to keep the limit, the built-in model dropped"
+_LONGEST_STOP = 400
+PartSummaries = tuple[tuple[str, ...], ...]
+"""The summaries of a document's parts by level, lowest first."""
+# The words of the summary of a part.
+_LEAST_WORDS, _MOST_WORDS = 30, 200
+# Nobody reads these summaries but the editor: one that is a little long is not asked for again.
+_TOLERANCE = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,7 @@ async def _comparison(job: Job, revised: _Revised) -> DraftComparison | None:
     notes = ChooseInput(
         must_know=[
             item.model_copy(update={"draft": "", "lacks": "", "quote": ""})
-            for item in must_know_in(revised.before)[:MOST_NEEDED]
+            for item in policy.must_know_in(revised.before)[: policy.MOST_NEEDED]
         ],
         errors=list(dict.fromkeys(errors)),
         query=job.run.settings.query,
@@ -234,8 +244,8 @@ async def decide(state: State, job: Job) -> Update:
         best_draft = await job.draft(best)
         criticism = await job.reviser.criticize(best_draft.text, state["round"] + 1)
         return {**new, "way": "correct", "aims": missed, "to_fix": [], "instruction": criticism}
-    if job.decider is not None and REVIEW not in plan.metrics:
-        return {**new, **await _model_decision(state, job, job.decider, evaluations, plan)}
+    if settings.policy == "agent" and REVIEW not in plan.metrics:
+        return {**new, **await _model_decision(state, job, evaluations, plan)}
     return {**new, **_planned(plan)}
 
 
@@ -244,7 +254,7 @@ def _planned(plan: policy.RevisionPlan) -> Update:
 
 
 async def _model_decision(
-    state: State, job: Job, decider: Decider, evaluations: Mapping[str, Evaluation], otherwise: policy.RevisionPlan
+    state: State, job: Job, evaluations: Mapping[str, Evaluation], otherwise: policy.RevisionPlan
 ) -> Update:
     """Return a model's decision; the plan `otherwise`, if that is invalid. The model reads errors first, then where a
     reader stops and what is missing, weightiest first."""
@@ -270,7 +280,7 @@ async def _model_decision(
         at_most=policy.FINDINGS_AT_ONCE,
     )
     listed = [*findings.points, *findings.stops, *findings.missing]
-    decision, chosen = await decider.decide(inputs, listed, f"decision before revision {number}")
+    decision, chosen = await job.decider.decide(inputs, listed, f"decision before revision {number}")
     if decision.stop:
         return {"stop": "decided", "next": "finish", "why": decision.why}
     if not chosen:
@@ -398,20 +408,91 @@ async def _brief(
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    outline = await job.outline()
+    outline = await job.outliner.outline() if job.outliner else None
     inputs = ReviseInput(
         summary=base.text, points=[], words=job.revision_words, outline=outline_text(outline) if outline else None
     )
     request = RevisionRequest(inputs, (*findings, *instructions), number)
     if sorted_findings is not None:
-        request = await editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
+        request = await _editor_notes(request, job, evaluations, sorted_findings, state["dropped"])
     briefed = await asyncio.to_thread(reviser.brief, request)
     if sorted_findings is not None and not request.levels and briefed.inputs.document is None:
-        request = replace(request, levels=await summarize_parts(job, reviser.reader.room // 2))
+        request = replace(request, levels=await _summarize_parts(job, reviser.reader.room // 2))
         briefed = await asyncio.to_thread(reviser.brief, request)
     if number == 1 and briefed.inputs.document is None and (request.findings or sorted_findings is not None):
         job.observe(Notice(_NO_DOCUMENT))
     return briefed
+
+
+async def _editor_notes(
+    request: RevisionRequest,
+    job: Job,
+    evaluations: Mapping[str, Evaluation],
+    findings: policy.DraftFindings,
+    dropped: Sequence[str],
+) -> RevisionRequest:
+    """Return the request with an editor's notes on the draft, without the findings that a person has dropped."""
+    # What the draft lacks comes first within a weight.
+    must_know = policy.must_know_in(evaluations, dropped)
+    must_know.sort(key=lambda item: (-item.weight, item.draft == "in full"))
+    keep = evaluations[REVIEW].held if REVIEW in evaluations else ()
+    coverage = evaluations.get("coverage")
+    may_go: list[str] = []
+    if coverage is not None and coverage.held:
+        # Sentences that answer none of the document's questions, rightly or wrongly, and no request.
+        needed, requests = {*coverage.held, *(finding.sentence for finding in coverage.findings)}, " ".join(keep)
+        inner = list(await off_loop(sentences_in, request.inputs.summary))[1:-1]
+        rest = [sentence for sentence in inner if sentence not in needed and not is_heading(sentence)]
+        may_go = [sentence for sentence in rest if sentence not in requests]
+    # The words where a reader stops, and the question.
+    stops: list[str] = []
+    for stop in findings.stops:
+        words_of_draft = one_line(stop.found or stop.sentence, _LONGEST_STOP)
+        question = one_line(stop.question or stop.explanation, _LONGEST_STOP)
+        stops.append(f"“{words_of_draft}” {question}".strip() if words_of_draft else question)
+    notes: dict[str, Any] = {"stops": stops, "may_go": may_go, "keep": list(keep)}
+    notes |= {**dict(request.inputs), "must_know": must_know[: policy.MOST_NEEDED]}
+    inputs, levels = EditInput(**notes), await _merged_summaries(job)
+    return replace(request, inputs=inputs, stops=findings.stops, missing=findings.missing, levels=levels)
+
+
+async def _merged_summaries(job: Job) -> PartSummaries:
+    """Return the summaries of the document's parts that this run, or an earlier one for the same question, was merged
+    from; nothing without any."""
+    settings = job.run.settings
+
+    def is_merged(run: Run) -> bool:
+        same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
+        return same and run.settings.draft_strategy == MERGING and run.settings.until is None
+
+    runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
+    for run in filter(is_merged, [job.run, *runs]):
+        levels: dict[int, list[str]] = {}
+        for piece in await off_loop(job.store.runs.pieces, run.id):
+            levels.setdefault(piece.level, []).append(piece.text)
+        if len(levels.get(0, ())) > 1:
+            return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
+    return ()
+
+
+async def _summarize_parts(job: Job, room: int) -> PartSummaries:
+    """Summarize every part of a document that was never summarized, within `room` tokens in all. A part that the model
+    declines is left out."""
+    words = max(_LEAST_WORDS, min(_MOST_WORDS, int(room * LEVEL_RATIO / len(job.chunks) / _TOLERANCE)))
+    job.observe(StageStarted("summarizing the parts of the document", len(job.chunks)))
+
+    async def summarize(chunk: Chunk) -> str:
+        label = f"part {chunk.index + 1}/{len(job.chunks)}"
+        limit = min(words, max(_LEAST_WORDS, count_words(job.excerpt(chunk)) // 2))
+        request = (job.excerpt(chunk), limit, label, int(limit * _TOLERANCE))
+        try:
+            part = await job.writer.summarize_chunk(*request, place=job.place(chunk), before=job.before(chunk))
+        except (ReplyError, RejectedRequest):
+            return ""
+        return "" if job.writer.says_nothing(part.text) else part.text
+
+    texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
+    return (tuple(text for text in texts if text),)
 
 
 _NO_DOCUMENT = (

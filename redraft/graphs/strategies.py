@@ -131,7 +131,6 @@ def incremental_graph(session: SessionProtocol | None = None) -> StateGraph[Runn
 
 async def answer(state: DraftState, job: Job) -> Update:
     """Answer the run's question; keep the answer as its draft, and store its citations."""
-    assert job.answerer is not None, "only a run that asks has this node"
     job.observe(StageStarted("answering", 1))
     answer = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
     cited = [Parent("excerpt", job.document.id, place) for place in answer.places]

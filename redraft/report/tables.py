@@ -46,8 +46,7 @@ _NOTHING = "–"
 _FORMULA = re.compile(r"^\s*[=+\-@]")
 _MARKUP = re.compile(r"([\\`*_|<>\[\]])")
 _MARKED = re.compile(r"\\" + _MARKUP.pattern)
-_LONGEST = 80
-_LARGE = 100
+_LONGEST, _LARGE = 80, 100
 
 
 @dataclass(frozen=True, slots=True)

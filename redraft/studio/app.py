@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from redraft.errors import RedraftError
-from redraft.report.pages.formatting import PAGES
+from redraft.report.pages.html import PAGES
 from redraft.runs.session import Session, runner_of
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.output_files import Form, form_of, form_options, hand_over
+from redraft.cli.output_files import Form, form_of, hand_over, page_options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import named_tables
 from redraft.cli.terminal import INTERRUPTED, say
@@ -198,7 +198,7 @@ The runs are on one document, and compared item by item. No model is called.
 
 @command("compare-runs", epilog=_COMPARE_EPILOG)
 @click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
-@form_options("html", "markdown", "json")
+@page_options
 @options.settings("embeddings")
 @options.db
 @options.quiet

@@ -7,13 +7,18 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from jinja2 import Environment
+
+from redraft.evaluators.metric_info import METRICS, metric_named
 from redraft.evaluators.statistics import MIN_VALUES, RESAMPLES, Interval
+from redraft.llm.addresses import address_in, provider_of, shown_name
 from redraft.report.dossier.contents import JudgedItem
 from redraft.report.history.lineage import GIVEN_SAID
 from redraft.report.markdown.evaluation import QUOTE, joined, section, table
-from redraft.report.pages.dossier import FIFTHS, Clause, source_shares
-from redraft.report.pages.formatting import assets, environment, in_language
-from redraft.report.tables import line
+from redraft.report.pages import html
+from redraft.report.pages.html import FIFTHS, Clause, assets, capitalized, in_language, source_shares
+from redraft.report.tables import figure, line
+from redraft.settings import EXTRACTIVE
 from redraft.studio.comparison import ALIGNED, REVISED_BY, RunComparison, ScoreDifference, Standing
 from redraft.text.places import place_of
 from redraft.text.words import count, count_words, dollars, enumeration, score, spaced
@@ -21,6 +26,8 @@ from redraft.text.words import count, count_words, dollars, enumeration, score, 
 PACKAGE = "redraft.studio"
 """The package with the templates and the static files of the studio's own."""
 _FLIPPED = 10
+_SEEN_DIFFERENCE = 0.0005
+"""A smaller difference would be shown as zero."""
 _ALIKE = 1.25
 """The greatest ratio of lengths of summaries that are compared without a word on it."""
 _STANDINGS: dict[Standing, str] = {
@@ -31,11 +38,37 @@ _STANDINGS: dict[Standing, str] = {
 }
 
 
+def environment(*packages: str) -> Environment:
+    """Return the templates of the studio, of the pages that it shows, and of packages that extend it."""
+    pages = html.environment(PACKAGE, *packages)
+    pages.filters.update(metric_title=metric_title, model_name=model_name, signed=signed)
+    return pages
+
+
+def signed(value: float) -> str:
+    """Format a difference with its sign."""
+    return "0" if abs(value) < _SEEN_DIFFERENCE else f"{'+' if value > 0 else '−'}{figure(abs(value), 2)}"
+
+
+def metric_title(metric: str) -> str:
+    """Return the name of a metric for users."""
+    evaluator = metric_named(metric) if metric in METRICS else None
+    return (evaluator and evaluator.title) or capitalized(spaced(metric))
+
+
+def model_name(identity: str) -> str:
+    """Return the name for people of a model, from the identity under which its questions or facts are stored."""
+    if provider_of(identity) == EXTRACTIVE:
+        return EXTRACTIVE
+    address = address_in(identity)
+    return shown_name(identity.removesuffix(f"@{address}"), address)
+
+
 def comparison_page(comparison: RunComparison) -> str:
     """Return the page as a standalone file, with its styles and its script."""
     variables = comparison_view(comparison)
     parts = assets(variables["sheets"], "comparison.js", PACKAGE)
-    return environment(PACKAGE).get_template("comparison.html").render(variables, assets=parts)
+    return environment().get_template("comparison.html").render(variables, assets=parts)
 
 
 def comparison_view(

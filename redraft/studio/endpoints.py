@@ -21,9 +21,9 @@ from starlette.routing import Route
 from redraft.domain import adapter_of
 from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
-from redraft.report.pages.formatting import allowed, environment, static
+from redraft.report.pages.html import allowed, static
 from redraft.store.connection import off_loop
-from redraft.studio.comparison_views import PACKAGE
+from redraft.studio.comparison_views import PACKAGE, environment
 from redraft.studio.doors import PAGE, ApiDoor, PageDoor, by_program
 
 V = TypeVar("V", bound=BaseModel)
@@ -56,7 +56,7 @@ _SENTENCES = {404: "Page not found", 405: "This address does not accept that req
 
 def template(name: str, *packages: str) -> Template:
     """Return a template of the studio, of the pages that it shows, or of packages that extend it."""
-    return environment(PACKAGE, *packages).get_template(name)
+    return environment(*packages).get_template(name)
 
 
 class Problem(BaseModel):

@@ -21,7 +21,8 @@ from redraft.fields import validated
 from redraft.graphs.policy import ReviewAnswer
 from redraft.report.history.judges import offline_checked, shown_names
 from redraft.report.history.results import document_read, request_outcomes, with_place
-from redraft.report.pages.formatting import ShownTable, report_rows
+from redraft.report.pages.html import ShownTable
+from redraft.report.tables import Table
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.studio import api as studio_api
@@ -231,6 +232,11 @@ async def api(request: Request) -> Response:
     return page(request, "api", "api", endpoints=endpoints)
 
 
+def _rows_of(tables: Sequence[Table]) -> list[tuple[ShownTable, ...]]:
+    """Return the tables of a batch but the first, each on a row of its own."""
+    return [(ShownTable(table, experiment="batch", row=f"t{at}"),) for at, table in enumerate(tables[1:], 1)]
+
+
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
     status, item_filter = await batches.status(request), query_of(request, ItemFilter)
@@ -238,7 +244,7 @@ async def batch(request: Request) -> Response:
     moves = status.status in ("working", "idle") or bool(counts.leased)
     lines: Sequence[tuple[ShownTable, ...]] = ()
     if ended and not moves and counts.all <= batches.SHOWN_AT_ONCE:
-        lines = report_rows("batch", (await read(request, batches.tables_of, status.name)).tables[1:])
+        lines = _rows_of((await read(request, batches.tables_of, status.name)).tables)
     path, query = f"/batches/{quote(status.name, safe='')}", item_filter.model_dump(exclude_defaults=True)
     values: dict[str, Any] = {
         "wanted": item_filter,
@@ -253,7 +259,7 @@ async def batch_tables(request: Request) -> Response:
     """Show the tables of a batch of any size, without the first, which the head of the page repeats."""
     status = await batches.status(request)
     tables = (await read(request, batches.tables_of, status.name)).tables
-    lines, to = report_rows("batch", tables[1:]), ListLinks(f"/batches/{quote(status.name, safe='')}", {})
+    lines, to = _rows_of(tables), ListLinks(f"/batches/{quote(status.name, safe='')}", {})
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 

@@ -23,8 +23,7 @@ from redraft.report.history.judges import shown_names
 from redraft.report.history.summaries import RunSummary, compared
 from redraft.report.history.trace import read_trace
 from redraft.report.markdown.records import comparison_markdown
-from redraft.report.pages.dossier import view
-from redraft.report.pages.formatting import call_rows, packed, page_data
+from redraft.report.pages.html import call_rows, packed, page_data, view
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.prepare import DRAFTED
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, field_validator
 from redraft.errors import RunError, UsageError
 from redraft.order import ExperimentPart
 from redraft.report.dossier.contents import read_dossier
-from redraft.report.history.results import RunResult, findings_in, read_result
+from redraft.report.history.results import RunResult, read_result
 from redraft.report.history.summaries import RunSummary, summaries
 from redraft.report.history.trace import read_trace
 from redraft.report.tables import Entry
@@ -232,11 +232,7 @@ def opinions_of(store: Store, run: str) -> BaseModel:
 def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
     """Store an opinion on a finding, or withdraw it, and return all of them."""
     turns = read_trace(store, run).rounds
-    drafts = [
-        turn.draft.id
-        for turn in turns
-        if any(finding.id == opinion.finding for finding in findings_in(turn.evaluations))
-    ]
+    drafts = [turn.draft.id for turn in turns if any(finding.id == opinion.finding for finding in turn.findings)]
     if not drafts:
         result = read_result(store, run)
         is_finding = any(finding.id == opinion.finding for finding in result.findings)

@@ -28,7 +28,7 @@ from redraft.report.dossier.contents import CallDetails, call_of, read_dossier
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
-from redraft.report.pages.dossier import dossier_page
+from redraft.report.pages.html import dossier_page
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.order import SessionOrder, draft_of_round
 from redraft.runs.prepare import DRAFTED

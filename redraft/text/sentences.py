@@ -4,7 +4,8 @@ language. `benchmarks/sentences.py` compares it with others."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import accumulate, chain, pairwise
 from textwrap import wrap
@@ -197,6 +198,12 @@ def last_sentences(text: str, within: Span, limit: int) -> str:
             break
         start = span.start
     return text[start : within.end].strip()
+
+
+def first_sentences(text: str, tokens: int, count: Callable[[str], int]) -> str:
+    """Return the first whole sentences of a text with at most so many tokens together."""
+    ends = [0, *(span.end for span in sentences(text))]
+    return text[: ends[bisect_right(ends, max(0, tokens), key=lambda end: count(text[:end])) - 1]]
 
 
 def halves(text: str, within: Span) -> tuple[Span, Span] | None:

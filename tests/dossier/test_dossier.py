@@ -20,7 +20,7 @@ from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.report.dossier.contents import Dossier, read_dossier
 from redraft.report.history.results import findings_in
-from redraft.report.pages.dossier import dossier_page, verdict
+from redraft.report.pages.html import dossier_page, verdict
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.store.table import now

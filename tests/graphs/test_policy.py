@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from redraft.domain import REVIEW, DraftComparison, Evaluation, Evidence, Finding, PointAnswer, Span
 from redraft.evaluators.metric_info import MetricAim
-from redraft.graphs.notes import must_know_in
 from redraft.graphs.policy import (
     DraftFindings,
     RevisionPlan,
@@ -19,6 +18,7 @@ from redraft.graphs.policy import (
     all_requests_refused,
     errors_in,
     missed_metrics,
+    must_know_in,
     new_errors,
     plan_revision,
     reason_to_stop,

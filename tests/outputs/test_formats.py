@@ -54,7 +54,7 @@ def citations(text: str, quote: str = "Ines kept the light", language: str = "")
         numbered.append(SentenceCitations(number, words, span, () if is_heading(words) else cites))
     starts = [10 * number for number in range(1, len(spans) + 1)] + [900]
     places = [
-        Citation(Span(at, at + 9), "", "Chapter 2", "7-8", at // 10, number, quote, language, "words")
+        Citation("", "Chapter 2", "7-8", Span(at, at + 9), at // 10, number, quote, language, "words")
         for number, at in enumerate(starts, 1)
     ]
     return Citations("r", "d1", document, text, tuple(numbered), tuple(places))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from redraft.report.dossier.contents import Dossier, read_dossier
-from redraft.report.pages.dossier import dossier_page
+from redraft.report.pages.html import dossier_page
 from redraft.store.store import Store
 from tests.browser import browser, need_browser
 from tests.pages.support import refined

@@ -12,7 +12,7 @@ import pytest
 from redraft.domain import Span
 from redraft.report.dossier.contents import CallDetails, Dossier, read_dossier
 from redraft.report.history.lineage import TracedSentence
-from redraft.report.pages.dossier import dossier_page
+from redraft.report.pages.html import dossier_page
 from redraft.store.store import Store
 from tests.browser import serious
 from tests.pages.conftest import Exported

@@ -16,12 +16,12 @@ from redraft.cli.hints import own_places, run_command
 from redraft.cli.output_files import FILES, TableForm, table_form, write_text
 from redraft.cli.overview import CommandGroup
 from redraft.cli.parse_options import store_to_read
-from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import command
-from redraft.cli.terminal import json_text, on_termination, say
+from redraft.cli.terminal import json_text, on_termination, say, show_record
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.batches.engine import Engine
@@ -65,7 +65,7 @@ worker_options = options.grouped(
 @options.goal_options
 @options.settings("metrics")
 @options.judging_options
-@preset_option
+@options.preset_option
 @options.model_options
 @options.part_options
 @options.limit_options
@@ -89,7 +89,6 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     from redraft.batches.tables import folder_named
     from redraft.cli.views.plans import show_plan
     from redraft.store.store import Store
-    from redraft.text.words import count
 
     folder = Path(values["output"] or "")
     if folder.suffix.lower() in FILES and not folder.expanduser().is_dir():
@@ -159,7 +158,6 @@ def _work(store: Store, opening: AbstractContextManager[Engine], name: str, valu
     from redraft.batches.worker import keep_texts, terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import batch_progress, finish
-    from redraft.text.words import count
 
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -195,7 +193,6 @@ def status(name: str | None, db: str | None, as_json: bool) -> None:
     from redraft.batches.queue import Batches
     from redraft.batches.tables import read_snapshot
     from redraft.cli.views.batches import batches_markdown, show_batch
-    from redraft.cli.views.markdown import show_record
 
     with store_to_read(db) as store:
         if name is not None:

@@ -11,9 +11,9 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.hints import SHELL
 from redraft.cli.overview import CommandGroup, help_texts
-from redraft.cli.sections import Command, command
+from redraft.cli.sections import EVERY, Command, command
 from redraft.cli.settings_file import named_tables
-from redraft.cli.terminal import DONE, FAILED, echo_json
+from redraft.cli.terminal import DONE, FAILED, echo_json, show_record
 from redraft.errors import UsageError
 from redraft.order import OrderParts
 from redraft.settings import EXTRACTIVE, ModelSettings, RefineConfig
@@ -48,7 +48,6 @@ def models(check: str | None, db: str | None, as_json: bool, **values: Any) -> i
     """Show the models that write, judge, validate and decide, with their windows, prices and reply formats; and the
     model servers on this machine.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import roster_markdown
     from redraft.llm import addresses
     from redraft.runs.model_check import roster
@@ -124,8 +123,8 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
         name, subcommand, _ = parent.command.resolve_command(parent, [word])
         assert subcommand is not None
         parent = click.Context(subcommand, parent=parent, info_name=name)
-    last = parent.command
-    click.echo(last.everything(parent) if isinstance(last, Command) else last.get_help(parent))
+    parent.meta[EVERY] = True
+    click.echo(parent.command.get_help(parent))
 
 
 @click.group(cls=CommandGroup)
@@ -138,7 +137,6 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> None:
     """List the prompts with their hashes."""
-    from redraft.cli.views.markdown import show_record
     from redraft.prompts.book import PROMPTS, PromptBook
     from redraft.report.markdown.evaluation import table
 

@@ -10,13 +10,13 @@ import click
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import check_output, write_text
 from redraft.cli.overview import CommandGroup
-from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import Command, command
-from redraft.cli.terminal import echo_json, json_text, say
+from redraft.cli.terminal import echo_json, json_text, say, show_record
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import UsageError
 from redraft.order import Build
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.evaluators.reference.exchange import PackContents
@@ -34,7 +34,7 @@ def pack() -> None:
 @options.sources
 @options.judge_options
 @options.questions
-@preset_option
+@options.preset_option
 @options.asking_options
 @options.store_options
 def build_pack(sources: tuple[str, ...], **values: Any) -> int:
@@ -47,7 +47,7 @@ def build_pack(sources: tuple[str, ...], **values: Any) -> int:
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="pack", settings=settings, judging=judging)
-    return carry_out(parse_options.document_at(sources, values), order, values)
+    return carry_out(sources, order, values)
 
 
 @pack.command("export", cls=Command, short_help="Print the questions and key facts of a document as JSON.")
@@ -113,7 +113,6 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 def _say_contents(contents: PackContents) -> None:
     """Say what is in a pack, where it comes from, and how much of it is missing."""
     from redraft.report.markdown.records import yardstick_line
-    from redraft.text.words import count
 
     for part in (contents.questions, contents.keyfacts):
         if part:
@@ -125,7 +124,6 @@ def _say_contents(contents: PackContents) -> None:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> None:
     """List all questions and key facts, newest first."""
-    from redraft.cli.views.markdown import show_record
     from redraft.report.markdown.records import packs_markdown
 
     # The contract of `pack list --json`.
@@ -150,7 +148,7 @@ def list_packs(db: str | None, as_json: bool) -> None:
 @options.keyfact_options
 @options.typed_option("--pruned", is_flag=True, help="Also show pruned facts, and why.")
 @options.judge_options
-@preset_option
+@options.preset_option
 @options.asking_options
 @options.store_options
 def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
@@ -163,4 +161,4 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="keyfacts", settings=settings, judging=judging)
-    return carry_out(parse_options.document_at(sources, values), order, values, pruned=pruned)
+    return carry_out(sources, order, values, pruned=pruned)

@@ -13,9 +13,11 @@ from redraft.cli import options, parse_options
 from redraft.cli.hints import own_places
 from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import SourceArgument, command
-from redraft.cli.terminal import prose, say
+from redraft.cli.terminal import prose, say, show_record
 from redraft.errors import UsageError
+from redraft.order import OrderParts
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count_words
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -35,7 +37,6 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
 
     Several sources are read as one document.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.readers.documents import load_all
     from redraft.report.markdown.records import document_markdown
 
@@ -44,14 +45,13 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
     if as_text and not as_json:
         click.echo(prose(document.text))
     else:
-        show_record(content, document_markdown(document), as_json=as_json)
+        show_record(content, document_markdown(document, content), as_json=as_json)
 
 
 def document_json(document: Document) -> dict[str, object]:
     """Return a document as JSON; fields may be added, never changed."""
     from redraft.readers.parts import chapters
     from redraft.text.places import pages_of
-    from redraft.text.words import count_words
 
     numbers = {} if document.members else {section: number for number, section in chapters(document)}
     return {
@@ -109,7 +109,6 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str | None, **values: Any) -> int:
     """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
-    from redraft.order import OrderParts
     from redraft.report.history.results import document_read
     from redraft.runs.order import exchanges_until, order_of_question, settings_to_ask
 
@@ -140,4 +139,4 @@ def ask(sources: tuple[str, ...], question: str, follow: str | None, output: str
         if not values["quiet"]:
             say(f"following “{one_line(earlier[-1].question)}” (run {run.id})")
     order = order_of_question(settings, judging, question, earlier)
-    return carry_out(document or parse_options.document_at(sources, values), order, values, target=target)
+    return carry_out(document or sources, order, values, target=target)

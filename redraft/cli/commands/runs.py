@@ -1,4 +1,5 @@
-"""`redraft runs`, `show`, `export` and `forget`: the list of runs, the result of one, its file, and its removal."""
+"""`redraft runs`, `show`, `export`, `trace`, `lineage` and `diff`: the list of runs, and what is known of one; and
+`forget`: its removal."""
 
 from __future__ import annotations
 
@@ -12,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options, parse_options
-from redraft.cli.output_files import Form, form_of, form_options, hand_over, target
+from redraft.cli.hints import run_command
+from redraft.cli.output_files import Form, form_of, hand_over, page_options, target
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
-from redraft.cli.terminal import echo_json, say, terminal_width
+from redraft.cli.terminal import echo_json, say, show_record, terminal_width
 from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import CitationForm
@@ -43,7 +46,6 @@ _ROOM_FOR_ALL = 120
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> None:
     """List the latest runs. Runs of experiments, batches and chapters need --all, or --kind."""
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.summaries import latest_runs
     from redraft.report.markdown.records import runs_markdown
 
@@ -153,7 +155,7 @@ def _tell(result: Result, output: str | None) -> None:
 
 @command()
 @options.run_argument
-@form_options("html", "markdown", "json")
+@page_options
 @options.typed_option(
     "--no-source",
     is_flag=True,
@@ -173,7 +175,7 @@ def export(
     from redraft.report.dossier.contents import read_dossier
     from redraft.report.history.results import read_result
     from redraft.report.markdown.trace import run_markdown
-    from redraft.report.pages.dossier import dossier_page
+    from redraft.report.pages.html import dossier_page
 
     db, quiet, encoder = values["db"], values["quiet"], parse_options.encoder(embeddings)
     if form is None and (output or "").lower().endswith(".docx"):
@@ -200,9 +202,19 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 _FEW = 4
 
 
+def time_ago(age: str) -> str:
+    """Return the time that is as long ago as a text such as 30d says."""
+    match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
+    if match is None:
+        hint = "write a number and h, d or w, such as 30d"
+        raise UsageError(f"--older-than: {age!r} is not an age", hint=hint)
+    moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    return moment.isoformat(timespec="milliseconds")
+
+
 @command()
 @click.argument("run_ids", nargs=-1, metavar="[RUN]...")
-@options.typed_option("--older-than", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w.")
+@options.typed_option("--older-than", type=time_ago, metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w.")
 @options.typed_option(
     "--document", metavar="ID", help="A document with all its runs, questions, key facts and verdicts."
 )
@@ -219,22 +231,20 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
     dry_run = values["dry_run"]
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
-    since = ""
-    if older_than:
-        match = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", older_than.strip())
-        if match is None:
-            problem = f"--older-than: {older_than!r} is not an age"
-            raise UsageError(problem, hint="write a number and h, d or w, such as 30d")
-        moment = datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
-        since = moment.isoformat(timespec="milliseconds")
     with store_to_read(values["db"]) as store:
-        idle_runs = store.runs.some(unchanged_since=since)[::-1] if since else []
+        idle_runs = store.runs.some(unchanged_since=older_than)[::-1] if older_than else []
         runs = [store.runs.get(key).id for key in run_ids]
         runs += [run.id for run in idle_runs if not store.is_claimed(run.id)]
         documents = [store.documents.whole_id(document)] if document else []
         report = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
-            is_agreed = values["yes"] or not (report.runs or report.documents) or _confirm(report)
+            is_agreed = values["yes"] or not (report.runs or report.documents)
+            if not is_agreed:
+                for line in _summary(report, "will remove"):
+                    say(line)
+                if not sys.stdin.isatty():
+                    raise UsageError("cannot ask for confirmation without a terminal", hint="add --yes")
+                is_agreed = click.confirm("Remove them for good?", err=True)
             report = store.forget(runs, documents=documents) if is_agreed else ForgetReport()
     if values["as_json"]:
         echo_json({**asdict(report), "dry_run": dry_run})
@@ -243,19 +253,8 @@ def forget(run_ids: tuple[str, ...], older_than: str | None, document: str | Non
             click.echo(line, err=not dry_run)
 
 
-def _confirm(report: ForgetReport) -> bool:
-    """Return whether the user wants to remove what the report names."""
-    for line in _summary(report, "will remove"):
-        say(line)
-    if not sys.stdin.isatty():
-        raise UsageError("cannot ask for confirmation without a terminal", hint="add --yes")
-    return click.confirm("Remove them for good?", err=True)
-
-
 def _summary(report: ForgetReport, verb: str) -> Iterator[str]:
     """Yield what was removed, or would be."""
-    from redraft.text.words import count
-
     if not report.runs and not report.documents:
         yield "nothing to remove"
         return
@@ -289,8 +288,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
     With --calls or --call, show what models were asked and what they answered.
     """
-    from redraft.cli.terminal import say
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.results import document_read
     from redraft.report.history.trace import read_trace
     from redraft.report.markdown.trace import trace_markdown
@@ -308,7 +305,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
     if as_json:
         return
 
-    from redraft.cli.hints import run_command
     from redraft.cli.views.outcome import way_on
 
     run, usage = read.result.run, read.result.usage
@@ -323,9 +319,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:
-    from redraft.cli.hints import run_command
-    from redraft.cli.terminal import say
-    from redraft.cli.views.markdown import show_record
     from redraft.report.dossier.contents import call_of
     from redraft.report.dossier.contents import calls as calls_of
     from redraft.report.history.results import read_result
@@ -360,7 +353,6 @@ def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) 
     """Show where each sentence of the summary of RUN, or of the newest run, comes from: its places in the document, how
     certain they are, the intermediate texts, and where these differ from the document.
     """
-    from redraft.cli.views.markdown import show_record
     from redraft.report.history.lineage import read_lineage
     from redraft.report.markdown.trace import lineage_markdown
 
@@ -368,3 +360,35 @@ def lineage(run_id: str, embeddings: str | None, db: str | None, as_json: bool) 
     with parse_options.store_to_read(db) as store:
         traced = read_lineage(store, run_id, encoder=encoder)
     show_record(record_json(traced), lineage_markdown(traced), as_json=as_json)
+
+
+@command()
+@options.run_argument
+@click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
+@options.db
+@options.as_json
+def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> None:
+    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change fixed.
+
+    Without A and B these are the first draft and the run's result; without RUN, those of the newest run.
+    """
+    from redraft.report.history.results import document_read
+    from redraft.report.history.trace import difference, read_trace
+    from redraft.report.markdown.trace import diff_markdown
+    from redraft.text.languages import language_context
+
+    if len(rounds) not in {0, 2}:
+        raise UsageError("give two rounds or none", hint="see `redraft diff --help`")
+    with store_to_read(db) as store:
+        read = read_trace(store, run_id)
+        document = document_read(store, read.result.run)
+    ends_at = (0, read.number(read.result.run.drafted()) or 0)
+    before, after = (read.turn(number) for number in rounds or ends_at)
+    with language_context(document):
+        draft_diff = difference(before, after)
+    ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
+    content = {"run": read.result.run.id, **ends, **record_json(draft_diff)}
+    markdown = diff_markdown(draft_diff, before, after, document, read.result.offline_checked)
+    if not rounds and len(read.rounds) == 1:
+        markdown = "This run has only one draft.\n"
+    show_record(content, markdown, as_json=as_json)

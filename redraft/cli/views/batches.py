@@ -10,8 +10,7 @@ import click
 
 from redraft.batches.tables import NAMED, WORDS, BatchSnapshot, Watcher, report_on, table_files, write_folder
 from redraft.cli import hints
-from redraft.cli.terminal import DONE, FAILED, SHORT, say
-from redraft.cli.views.markdown import show_record
+from redraft.cli.terminal import DONE, FAILED, SHORT, say, show_record
 from redraft.cli.views.progress import progress_line
 from redraft.domain import record_json
 from redraft.errors import BudgetError

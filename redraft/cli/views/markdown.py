@@ -11,7 +11,7 @@ from rich.markdown import Heading, Markdown, TableElement
 from rich.table import Table
 from rich.text import Text
 
-from redraft.cli.terminal import echo_json, raw_stream, say, terminal_width
+from redraft.cli.terminal import raw_stream, say, terminal_width
 from redraft.report.markdown.evaluation import plain
 from redraft.text.sanitizer import clean
 
@@ -50,16 +50,6 @@ def show(markdown: str) -> None:
     # rich does not sanitize, and its own escape sequences must not be sanitized.
     console = Console(file=raw_stream(sys.stdout), width=width, highlight=False)
     console.print(_Markdown(clean(markdown), hyperlinks=False))
-
-
-def show_record(content: object, markdown: str, *, as_json: bool, empty: str = "") -> None:
-    """Print a record as JSON or as Markdown; if there is nothing to show, print `empty` to stderr."""
-    if as_json:
-        echo_json(content)
-    elif markdown.strip():
-        show(markdown)
-    else:
-        say(empty)
 
 
 def say_markdown(markdown: str) -> None:

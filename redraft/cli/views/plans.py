@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from redraft.cli.terminal import DONE, say
-from redraft.cli.views.markdown import show, show_record
+from redraft.cli.terminal import DONE, say, show_record
+from redraft.cli.views.markdown import show
 from redraft.domain import record_json
 from redraft.llm.addresses import DEFAULT_BASE_URL, LocalServer
 from redraft.report.markdown.evaluation import item, joined, section, table

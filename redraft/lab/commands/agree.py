@@ -12,9 +12,8 @@ import click
 
 from redraft.cli import options, parse_options
 from redraft.cli.output_files import write_text
-from redraft.cli.preset_option import preset_option
 from redraft.cli.sections import LISTED
-from redraft.cli.terminal import DONE, SHORT, say, say_reading
+from redraft.cli.terminal import DONE, SHORT, say, say_reading, show_record
 from redraft.errors import UsageError
 from redraft.lab.commands import delivery
 from redraft.lab.commands.delivery import lab_command, lab_group
@@ -44,7 +43,7 @@ _shared = options.grouped(
         " threshold=0.2:0.7:0.1; may be repeated.",
     ),
     options.judging_options,
-    preset_option,
+    options.preset_option,
     options.model_options,
     delivery.run_options,
     options.dry_run,
@@ -334,7 +333,6 @@ def doctor(as_json: bool, quiet: bool, **values: Any) -> int:
     """Test judges on summaries whose faults are known."""
     say_reading("the controls", quiet=quiet)
     from redraft.cli.runner import report_end, run_experiment
-    from redraft.cli.views.markdown import show_record
     from redraft.cli.views.plans import show_plan
     from redraft.domain import record_json
     from redraft.evaluators.catalog import built_in

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options
-from redraft.cli.options import F, field_type
+from redraft.cli.options import F, field_type, preset_option, usual_preset
 from redraft.cli.output_files import check_output, hand_over, write_text
-from redraft.cli.preset_option import preset_option, usual_preset
 from redraft.cli.sections import Command
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError

@@ -21,7 +21,7 @@ from redraft.lab.experiments.frames import ENDS, SET
 from redraft.lab.experiments.hamlet import FIFTHS
 from redraft.lab.plots.charts import Chart, Costs, HeatMaps, Intervals, Lines, Shares, numbers
 from redraft.lab.verdict import verdict
-from redraft.report.pages.formatting import ShownTable, assets, environment
+from redraft.report.pages.html import ShownTable, assets, environment
 from redraft.report.tables import Cell, Line, Report, Table, drop_repeats, without_marks
 from redraft.sources import MAX_BYTES, read_file
 from redraft.text.sanitizer import one_line

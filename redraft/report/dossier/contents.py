@@ -32,7 +32,7 @@ from redraft.domain import (
 )
 from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
-from redraft.report.history.results import Result, document_read, findings_in
+from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
 from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
 from redraft.store.calls import Message, PromptRecord
@@ -47,8 +47,7 @@ from redraft.text.words import count_words, spaced
 FORMAT = 5
 _MAX_CALLS = 500
 """The maximum number of calls whose prompts and replies are on a page."""
-HALF = 0.5
-"""The value from which an item counts as stated if judges differ."""
+_HALF = 0.5
 State = Literal["open", "fixed", "set aside", "withdrawn"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected; `withdrawn`: a second look found that the document
@@ -121,8 +120,8 @@ class JudgedItem(JudgedPoint):
 
     @property
     def is_stated(self) -> bool | None:
-        """Whether the summary has it; None without a verdict."""
-        return None if self.value is None else self.value >= HALF
+        """Whether the summary has it, as half of the judges say or more; None without a verdict."""
+        return None if self.value is None else self.value >= _HALF
 
 
 class TracedPiece(Entry):
@@ -278,22 +277,20 @@ def _histories(
 ) -> tuple[FindingHistory, ...]:
     """Return the findings of a run, numbered: those that apply to the result first, in the order of its sentences.
     `overruled` are the ids of findings that were withdrawn."""
-    by_draft = {turn.draft.id: turn for turn in trace.rounds}
-    result = by_draft.get(trace.result.run.draft or "")
+    result = next((turn for turn in trace.rounds if turn.draft.id == trace.result.run.draft), None)
     findings: dict[str, Finding] = {}
     rounds, outcomes = defaultdict[str, set[int]](set), defaultdict[str, list[FindingOutcome]](list)
     for turn in trace.rounds:
-        for finding in findings_in(turn.evaluations):
+        for finding in turn.findings:
             findings.setdefault(finding.id, finding)
             rounds[finding.id].add(turn.round.number)
-        if (base := by_draft.get(turn.round.base or "")) is not None:
-            for finding, outcome in _outcomes(base, turn):
-                findings.setdefault(finding.id, finding)
-                outcomes[finding.id].append(outcome)
-    ancestors, turn_or_none = set[int](), result
-    while turn_or_none is not None and turn_or_none.round.number not in ancestors:
-        ancestors.add(turn_or_none.round.number)
-        turn_or_none = by_draft.get(turn_or_none.round.base or "")
+        for finding, outcome in _outcomes(turn):
+            findings.setdefault(finding.id, finding)
+            outcomes[finding.id].append(outcome)
+    ancestors, ancestor = set[int](), result
+    while ancestor is not None:
+        ancestors.add(ancestor.round.number)
+        ancestor = ancestor.base
 
     def state(finding: Finding) -> State:
         if finding.id in overruled:
@@ -325,9 +322,10 @@ def _histories(
     )
 
 
-def _outcomes(base: RoundTrace, turn: RoundTrace) -> Iterator[tuple[Finding, FindingOutcome]]:
-    """Yield the findings on the base that a round was to fix, and what became of them."""
-    credited, answers = difference(base, turn).credited, {answer.finding: answer for answer in turn.round.answers}
+def _outcomes(turn: RoundTrace) -> Iterator[tuple[Finding, FindingOutcome]]:
+    """Yield the findings that a round was to fix, and what became of them."""
+    credited = difference(turn.base, turn).credited if turn.base else {}
+    answers = {answer.finding: answer for answer in turn.round.answers}
     for finding in turn.to_fix:
         answer, change = answers.get(finding.id), credited.get(finding.id)
         yield (

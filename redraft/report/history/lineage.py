@@ -12,8 +12,9 @@ import threading
 from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from graphlib import TopologicalSorter
 from typing import Annotated, Any, Self
 
@@ -21,7 +22,21 @@ import numpy as np
 from pydantic import Field, PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED, GIVEN, REVIEW, WHOLE, Document, Parent, Piece, Rounded, Span, computed, content_id
+from redraft.domain import (
+    DEFERRED,
+    GIVEN,
+    REVIEW,
+    WHOLE,
+    Document,
+    Parent,
+    PassageLocation,
+    Piece,
+    Rounded,
+    Span,
+    computed,
+    content_id,
+    widened,
+)
 from redraft.errors import RunError
 from redraft.report.history.judges import By, quotes_of
 from redraft.report.history.results import document_read
@@ -38,7 +53,7 @@ from redraft.text.origins import (
     compose,
     drift,
 )
-from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.places import percent_of, place_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Embeddings, Encoder
@@ -118,23 +133,18 @@ class LineageStep:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class PlacedSpan:
+class PlacedSpan(PassageLocation):
     """A place of a document."""
 
     span: Span
-    document: str
-    """Which of several documents read as one it is in; empty for a single document."""
-    chapter: str
-    pages: str
-    """The printed page it is on, or the first and last; empty if the document has no pages."""
     percent: int
     """How far into the document it is, in percent."""
 
     @classmethod
     def at(cls, document: Document, span: Span, **more: Any) -> Self:
         """Return the place, with `more` about it."""
-        names = document_of(document, span), chapter_of(document, span), pages_of(document, span)
-        return cls(span, *names, percent_of(document, span.start), **more)
+        percent = percent_of(document, span.start)
+        return widened(cls, place_in(document, span), span=span, percent=percent, **more)
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -210,9 +220,9 @@ DocumentRead = Annotated[
 """The document behind a record, of which JSON has the id, the title and the notes on reading it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TextNode:
-    """A draft or a partial summary, and what it was made from."""
+    """A draft or a partial summary, and what it was made from; a `Tracer` has one for each."""
 
     run: str
     name: str
@@ -248,8 +258,12 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
     return Tracer(store, document_read(store, run), encoder).lineage(draft)
 
 
-_Place = tuple[str, str]
-"""A text by its run, and its name in that run."""
+def all_read(store: Store, key: str) -> Parent:
+    """Return what a text of a run without a record was made from: all that was read. Its span is empty if the chunks
+    are gone."""
+    run = store.runs.get(key)
+    chunks = store.chunks(run)
+    return Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0))
 
 
 class Tracer:
@@ -263,29 +277,29 @@ class Tracer:
         self._run, self._parents_in = cache(store.runs.get), cache(store.runs.parents)
         self._pieces = cache(lambda run: {piece.name: piece for piece in store.runs.pieces(run)})
         self._chapters = cache(lambda run: [chapter.title for chapter in store.chapters.of(run)])
-        self._readings: dict[str, Parent] = {}
-        self._nodes: dict[_Place, TextNode] = {}
+        self._all_read = cache(partial(all_read, store))
+        self._nodes: dict[str, TextNode] = {}
         self._languages = sorted({span.language for span in language_spans_of(document)})
 
     def lineage(self, draft: str) -> Lineage:
         """Return the lineage of a draft."""
         with language_context(self._document):
             last = self._draft(draft)
-            texts = dict[_Place, DerivedText]()
+            texts = dict[TextNode, DerivedText]()
             for node in self._in_order(last):
                 sources: list[DerivedText | int] = []
-                for parent, source in zip(node.parents, self._parents(node), strict=True):
-                    if source is not None:
-                        sources.append(texts[source.run, source.name])
+                for parent in node.parents:
+                    if (source := self._source(node, parent)) is not None:
+                        sources.append(texts[source])
                     else:
                         # A source that was rewritten since has no sources that are known.
                         is_excerpt = parent.text == self._document.id
                         sources.append(parent.span.start if is_excerpt else DerivedText((), ()))
-                texts[node.run, node.name] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
+                texts[node] = DerivedText(self._linked(node.text, node.parents), tuple(sources))
             read = self._all_read(last.run)
             whole = read if read.span.end else replace(read, span=Span(0, len(self._document.text)))
             # The draft as if it had been made from the document without intermediate texts.
-            directly, text = replace(last, parents=(whole,)), texts[last.run, last.name]
+            directly, text = replace(last, parents=(whole,)), texts[last]
             sentences: list[TracedSentence] = []
             for composed, wording, reading in zip(
                 compose(text), text.traced, self._linked(last.text, directly.parents), strict=True
@@ -311,60 +325,41 @@ class Tracer:
     def _draft(self, key: str) -> TextNode:
         """Return a draft with its sources; those of a fork are the draft that it started from, unless that was
         deleted."""
+        if key in self._nodes:
+            return self._nodes[key]
         draft = self._store.runs.draft(key)
-        if (draft.run, key) not in self._nodes:
-            recorded, fork_of = self._parents_in(draft.run), self._run(draft.run).parent
-            parents = recorded.get(key) or (self._all_read(draft.run),)
-            if key not in recorded and fork_of:
-                try:
-                    earlier = self._store.runs.drafts(self._store.runs.get(fork_of).id)
-                except RunError:
-                    earlier = []
+        recorded, fork_of = self._parents_in(draft.run), self._run(draft.run).parent
+        parents = recorded.get(key) or (self._all_read(draft.run),)
+        if key not in recorded and fork_of:
+            with suppress(RunError):
+                earlier = self._store.runs.drafts(self._store.runs.get(fork_of).id)
                 same = [Parent.of_draft(origin) for origin in earlier if origin.text == draft.text]
                 parents = tuple(same[:1]) or parents
-            name = GIVEN_SAID if draft.node == GIVEN else f"draft {draft.round}" if draft.round else "the first draft"
-            self._nodes[draft.run, key] = TextNode(draft.run, key, name, draft.text, parents)
-        return self._nodes[draft.run, key]
+        name = GIVEN_SAID if draft.node == GIVEN else f"draft {draft.round}" if draft.round else "the first draft"
+        return self._nodes.setdefault(key, TextNode(draft.run, key, name, draft.text, parents))
 
-    def _parents(self, node: TextNode) -> list[TextNode | None]:
-        """Return the texts that a text was made from, in order; None for the document, and for a text that was
-        rewritten since."""
-        nodes: list[TextNode | None] = []
-        for parent in node.parents:
-            if "/" not in parent.node:
-                nodes.append(self._draft(parent.node) if parent.node else None)
-                continue
-            piece = self._pieces(node.run).get(parent.node)
-            if piece is None or content_id(piece.text) != parent.text:
-                piece = self._store.runs.piece_of(node.run, parent.text)
-            if piece is None:
-                nodes.append(None)
-                continue
-            parents = self._parents_in(node.run).get(piece.name) or (self._all_read(node.run),)
-            name = piece_name(piece, self._chapters(node.run))
-            text = TextNode(node.run, piece.name, name, piece.text, parents)
-            nodes.append(self._nodes.setdefault((text.run, text.name), text))
-        return nodes
+    def _source(self, node: TextNode, parent: Parent) -> TextNode | None:
+        """Return a text that another was made from; None for the document, and for a text that was rewritten since."""
+        if "/" not in parent.node:
+            return self._draft(parent.node) if parent.node else None
+        run, piece = node.run, self._pieces(node.run).get(parent.node)
+        if piece is None or content_id(piece.text) != parent.text:
+            piece = self._store.runs.piece_of(run, parent.text)
+        if piece is None:
+            return None
+        parents, name = self._parents_in(run).get(piece.name), piece_name(piece, self._chapters(run))
+        text = TextNode(run, piece.name, name, piece.text, parents or (self._all_read(run),))
+        return self._nodes.setdefault(f"{run}/{piece.name}", text)
 
     def _in_order(self, last: TextNode) -> list[TextNode]:
         """Return all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
-        graph, waiting = dict[_Place, list[_Place]](), [last]
+        graph, waiting = dict[TextNode, list[TextNode]](), [last]
         while waiting:
             node = waiting.pop()
-            if (node.run, node.name) not in graph:
-                parents = list(filter(None, self._parents(node)))
-                graph[node.run, node.name] = [(parent.run, parent.name) for parent in parents]
-                waiting += parents
-        return [self._nodes[place] for place in TopologicalSorter(graph).static_order()]
-
-    def _all_read(self, key: str) -> Parent:
-        """Return what a text without a record was made from: all that was read. Its span is empty if the chunks are
-        gone."""
-        if key not in self._readings:
-            run = self._run(key)
-            chunks = self._store.chunks(run)
-            self._readings[key] = Parent("excerpt", run.document, Span(0, chunks[-1].span.end if chunks else 0))
-        return self._readings[key]
+            if node not in graph:
+                graph[node] = list(filter(None, (self._source(node, parent) for parent in node.parents)))
+                waiting += graph[node]
+        return list(TopologicalSorter(graph).static_order())
 
     def _linked(self, text: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         """Return where the sentences of a text come from in its sources; computed once."""
@@ -373,8 +368,7 @@ class Tracer:
         material: list[object] = [_VERSION, weights, text, [[parent.text, *parent.span] for parent in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
         key = hashlib.sha256(json.dumps(material).encode()).hexdigest()
-        stored = self._store.links.find([key]).get(key)
-        if stored is not None:
+        if (stored := self._store.links.find([key]).get(key)) is not None:
             return _ORIGINS.validate_json(stored)
         origins = OriginTracer([self._shown_of(parent) for parent in parents], self._encoder).trace(text)
         self._store.links.put({key: json.dumps(origins)}, content_id(text))
@@ -416,7 +410,8 @@ class Tracer:
         steps: list[LineageStep] = []
         for link in way:
             assert node is not None, "below the document there is nothing"
-            parent, node = node.parents[link.text], self._parents(node)[link.text]
+            parent = node.parents[link.text]
+            node = self._source(node, parent)
             span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
             text, said = one_line(self._shown_of(parent)[slice(*link.span)]), node.said if node else ""
             steps.append(LineageStep(replace(parent, span=span), said, text, link.weight, link.method))

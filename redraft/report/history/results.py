@@ -414,11 +414,9 @@ def read_result(store: Store, key: str) -> Result:
                 sentences = len(sentences_in(draft.text))
         # The chapters add no time; what is unknown of one is unknown in the sum.
         totals = store.calls.totals(run.id)
-        values = asdict(totals)
-        for part in (asdict(chapter.result.usage) for chapter in chapters if chapter.result):
-            values = {
-                name: None if None in (total, part[name]) else total + part[name] for name, total in values.items()
-            }
+        usages = [asdict(totals), *(asdict(chapter.result.usage) for chapter in chapters if chapter.result)]
+        columns = {name: [usage[name] for usage in usages] for name in usages[0]}
+        values: dict[str, Any] = {name: None if None in column else sum(column) for name, column in columns.items()}
         values |= {"seconds": totals.seconds, "over_usd": store.calls.overspent(run.id, run.limits.max_cost)}
         return Result(
             run=run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from math import log
 from typing import Annotated, Any, Literal, TypeVar
@@ -40,6 +40,13 @@ class RoundTrace:
     draft: Draft
     evaluations: Annotated[Mapping[str, Evaluation], Field(exclude=True)]
     to_fix: tuple[Finding, ...]
+    base: Annotated[RoundTrace | None, Field(exclude=True)] = field(default=None, repr=False)
+    """The round whose draft it revises; None for the first draft."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings on the draft."""
+        return findings_in(self.evaluations)
 
     @computed
     def scores(self) -> dict[str, float | None]:
@@ -84,14 +91,14 @@ def read_trace(store: Store, key: str) -> RunTrace:
     run, rounds = result.run, list(result.rounds)
     if not rounds and run.draft is not None and run.kind != "compare":
         rounds = [Round(0, run.draft)]
-    by_draft = {round_.draft: evaluations_of(store, round_.draft, result.outline) for round_ in rounds}
-    turns = []
+    turns: dict[str, RoundTrace] = {}
     for round_ in rounds:
-        evaluations = _in_order(run, by_draft[round_.draft])
-        base = {finding.id: finding for finding in findings_in(by_draft.get(round_.base or "", {}))}
-        to_fix = tuple(base[key] for key in round_.findings if key in base)
-        turns.append(RoundTrace(round_, store.runs.draft(round_.draft), evaluations, to_fix))
-    return RunTrace(result, tuple(turns))
+        evaluations = _in_order(run, evaluations_of(store, round_.draft, result.outline))
+        base = turns.get(round_.base or "")
+        findings = {finding.id: finding for finding in (base.findings if base else ())}
+        to_fix = tuple(findings[key] for key in round_.findings if key in findings)
+        turns[round_.draft] = RoundTrace(round_, store.runs.draft(round_.draft), evaluations, to_fix, base)
+    return RunTrace(result, tuple(turns.values()))
 
 
 def result_at_round(store: Store, result: Result, number: int) -> Result:
@@ -194,10 +201,10 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
     successors = {change.before: change.after for change in diff.changes if change.before}
     complaints = {
         finding.id: _complaint(finding, successors.get(finding.sentence, finding.sentence))
-        for finding in findings_in(before.evaluations)
+        for finding in before.findings
     }
-    open_complaints = {_complaint(finding, finding.sentence) for finding in findings_in(after.evaluations)}
-    earlier = {(finding.kind, *complaints[finding.id]) for finding in findings_in(before.evaluations)}
+    open_complaints = {_complaint(finding, finding.sentence) for finding in after.findings}
+    earlier = {(finding.kind, *complaints[finding.id]) for finding in before.findings}
     old = {change.before: n for n, change in reversed([*enumerate(diff.changes)]) if change.before}
     new = {change.after: n for n, change in reversed([*enumerate(diff.changes)]) if change.after}
     # The sentences that answer each question or state each key fact, according to the judges.
@@ -207,7 +214,7 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
             for judged_item in listed({evaluation.metric: evaluation}, evaluation.metric, items):
                 sentences[judged_item[name]] = [texts[number] for number in judged_item["sentences"] if number in texts]
     answers: dict[int | None, list[Finding]] = defaultdict(list)
-    for finding in findings_in(before.evaluations):
+    for finding in before.findings:
         if finding.metric not in _judging_metrics(after) or complaints[finding.id] in open_complaints:
             continue
         change = old.get(finding.sentence)
@@ -222,7 +229,7 @@ def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
         answered_elsewhere=tuple(answers[None]),
         new=tuple(
             finding
-            for finding in findings_in(after.evaluations)
+            for finding in after.findings
             if finding.metric in _judging_metrics(before)
             and (finding.kind, *_complaint(finding, finding.sentence)) not in earlier
         ),

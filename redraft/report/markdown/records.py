@@ -16,7 +16,7 @@ from redraft.domain import Document, KeyFact, KeyFacts, Pack, Span
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.prompts.coherence import ASPECTS
-from redraft.readers.parts import MATTER, chapters
+from redraft.readers.parts import MATTER
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.summaries import RunSummary, SummaryComparison
 from redraft.report.markdown.evaluation import decimal, item, joined, percent, section, table
@@ -222,13 +222,14 @@ def _fenced(title: str, text: str) -> str:
     return f"## {title}\n\n{fence}\n{text}\n{fence}"
 
 
-def document_markdown(document: Document) -> str:
-    """Return a document's size, structure and notes, and its sections with their numbers for `--chapters`."""
+def document_markdown(document: Document, about: Mapping[str, Any]) -> str:
+    """Return a document's size, structure and notes, and its sections with their numbers for `--chapters`; `about` is
+    what `read --json` prints of it."""
     language = f", language {line(document.language)}" if document.language else ""
     rows = [
         ("title", line(document.title)),
         ("file", f"{line(document.source)}, {document.encoding}{language}"),
-        ("text", f"{count(count_words(document.text), 'word')}, {len(document.text):,} characters"),
+        ("text", f"{count(about['words'], 'word')}, {about['characters']:,} characters"),
     ]
     for mark in document.members:
         language = f", language {line(mark.language)}" if mark.language and not document.language else ""
@@ -245,22 +246,11 @@ def document_markdown(document: Document) -> str:
         ("kept", ", ".join(f"{what} (--skip {kind})" for kind, what in MATTER.items() if kinds[kind])),
         *(("note", line(note)) for note in document.notes),
     ]
-    numbers = {} if document.members else {part: number for number, part in chapters(document)}
-    sections = [
-        [
-            str(numbers.get(part, "")),
-            f"{count_words(document.text[slice(*part.span)]):,}",
-            line(pages_of(document, part.span)),
-            f"{'› ' * min(part.level - 1, 6)}{line(part.title, _LONG_TITLE)}",
-        ]
-        for part in document.sections
-    ]
-    return joined(
-        [
-            "\n".join(f"- {name}: {text}" for name, text in rows if text),
-            table([["chapter", "words", "pages", "section"], *sections]),
-        ]
-    )
+    sections = [["chapter", "words", "pages", "section"]]
+    for part in about["sections"]:
+        title = f"{'› ' * min(part['level'] - 1, 6)}{line(part['title'], _LONG_TITLE)}"
+        sections.append([str(part["chapter"] or ""), f"{part['words']:,}", line(part["pages"]), title])
+    return joined(["\n".join(f"- {name}: {text}" for name, text in rows if text), table(sections)])
 
 
 def pack_markdown(pack: Pack, document: Document) -> str:

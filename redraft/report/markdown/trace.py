@@ -231,10 +231,9 @@ def trace_markdown(trace: RunTrace, document: Document, *, show_all: bool = Fals
         f"# run {run.id} · {run.kind}{parent} · {line(result.title, 60)} · {result.status}",
         "\n".join(f"- {line(part)}" for part in about),
     ]
-    by_draft = {turn.draft.id: turn for turn in trace.rounds}
     for turn in trace.rounds:
-        blocks.append(f"## {round_heading(turn, by_draft, forked=forked)}")
-        blocks += _round(turn, by_draft.get(turn.round.base or ""), document, result, show_all=show_all)
+        blocks.append(f"## {round_heading(turn, forked=forked)}")
+        blocks += _round(turn, document, result, show_all=show_all)
     blocks.append("\n".join(judge_items(result.judged_by)))
     blocks.append(section("End", (f"- {part}" for part in _end(trace))))
     return joined([*blocks, chapters_markdown(result) if run.settings.by_chapter else ""])
@@ -248,14 +247,13 @@ def drafting_lines(result: Result) -> Iterator[str]:
     yield from filter(None, [str(result.settings.found or ""), result.settings.chosen])
 
 
-def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool = False) -> str:
+def round_heading(turn: RoundTrace, *, forked: bool = False) -> str:
     """Return a round's number, what its draft was made from and for, and whether it was accepted."""
     round_, words = turn.round, count(turn.draft.words, "word")
     if round_.base is None:
         is_given = turn.draft.node == GIVEN and not forked
         return f"round {round_.number} · {'your summary' if is_given else 'the first draft'} · {words}"
-    base = by_draft.get(round_.base)
-    origin = f"from round {base.round.number}" if base else ""
+    origin = f"from round {turn.base.round.number}" if turn.base else ""
     names = ["your request" if aim == REVIEW else spaced(aim) for aim in round_.aims]
     aims = f", for {enumeration(names)}" if names else ""
     state = f"{'accepted' if round_.accepted else 'rejected'}: {line(round_.reason, _LONGEST)}"
@@ -263,10 +261,8 @@ def round_heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: 
     return f"round {round_.number} · {origin}{aims} · {words} · {verdict}"
 
 
-def _round(
-    turn: RoundTrace, base: RoundTrace | None, document: Document, result: Result, *, show_all: bool
-) -> Iterator[str]:
-    round_ = turn.round
+def _round(turn: RoundTrace, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
+    round_, base = turn.round, turn.base
     texts = [("why", round_.why), ("instruction to the reviser", round_.instruction)]
     texts += [("judge", reason) for reason in (round_.comparison.reasons if round_.comparison else ())]
     yield "\n".join(f"- {name}: {line(text)}" for name, text in texts if text)

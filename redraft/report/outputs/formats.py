@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from xml.sax import saxutils
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from redraft.errors import UsageError
@@ -179,16 +179,13 @@ def _pieces(part: PaperPart, start: int, end: int, numbers: Iterator[int]) -> It
 
 def _styled(pieces: list[PaperPiece]) -> tuple[PaperPiece, ...]:
     """Return the pieces of a block, sanitized, with bold words, white space collapsed and none at the end."""
-    while pieces and not (last := pieces[-1]).number:
-        pieces = [*pieces[:-1], *([PaperPiece(last.text.rstrip())] if last.text.strip() else [])]
-        if last.text.strip():
-            break
     styled: list[PaperPiece] = []
     for piece in pieces:
         if piece.number:
             styled.append(piece)
             continue
-        text, at = _SPACES.sub(" ", clean(piece.text)), 0
+        at, text = 0, _SPACES.sub(" ", clean(piece.text))
+        text = text.rstrip() if piece is pieces[-1] else text
         for strong in _STRONG.finditer(text):
             styled += [PaperPiece(text[at : strong.start()]), PaperPiece(strong[2], strong=True)]
             at = strong.end()
@@ -200,17 +197,21 @@ def _styled(pieces: list[PaperPiece]) -> tuple[PaperPiece, ...]:
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("redraft.report.outputs"),
+def templates(*packages: str) -> Environment:
+    """Return the templates of some packages, those of the first before others of the same name."""
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(package) for package in packages]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
         auto_reload=False,
     )
+
+
+@cache
+def _environment() -> Environment:
+    environment = templates("redraft.report.outputs")
     environment.filters.update(
         html=lambda text: Markup(escape(clean(text))),  # noqa: S704 - it is escaped
         xml=lambda text: Markup(saxutils.escape(_UNWRITABLE.sub(" ", clean(text)), {'"': "&quot;"})),  # noqa: S704 - it is escaped
@@ -235,7 +236,7 @@ def html(paper: Paper) -> str:
     groups = [(element, list(group)) for element, group in kinds]
     page = _environment().get_template("paper.html")
     text = "\n".join(part.text for part in paper.parts) or paper.title
-    return page.render(variables, text=text, groups=groups)
+    return page.render(variables, text=text, groups=groups) + "\n"
 
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'

@@ -1,4 +1,5 @@
-"""Values as pages show them, tables with files of all rows, data for scripts, and templates with their styles."""
+"""Values as pages show them, tables with files of all rows, data for scripts, and templates with their styles; and the
+page of a dossier."""
 
 from __future__ import annotations
 
@@ -15,31 +16,36 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from redraft.domain import Document
-from redraft.evaluators.metric_info import METRICS, metric_named, withdrawn
-from redraft.llm.addresses import address_in, provider_of, shown_name
+from redraft.domain import Document, Evaluation, why_stopped
+from redraft.evaluators.metric_info import stops_in_words, withdrawn
+from redraft.evaluators.statistics import interval_of_share, mean
 from redraft.llm.nli import claim_in
 from redraft.prompts.book import PROMPTS
-from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, chunks_left_out
-from redraft.report.history.judges import query_in_words
-from redraft.report.history.lineage import origin_note
+from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, TracedPiece, chunks_left_out
+from redraft.report.history.judges import judged_by, query_in_words
+from redraft.report.history.lineage import DRIFTS, TracedSentence, origin_note
+from redraft.report.history.results import RequestOutcome, count_unmet
+from redraft.report.markdown.evaluation import glance
 from redraft.report.markdown.records import stage
+from redraft.report.markdown.trace import revisions, usage
+from redraft.report.outputs.formats import templates
 from redraft.report.tables import Table, figure
-from redraft.settings import EXTRACTIVE
+from redraft.settings import COMPUTED, NEWCOMER
 from redraft.store.calls import parts_of
+from redraft.text import origins
 from redraft.text.languages import primary
-from redraft.text.places import on_pages, percent_of, place_in
+from redraft.text.places import on_pages, part_read, percent_of, place_in
 from redraft.text.sanitizer import bare_quote, clean, one_line, scrubbed
 from redraft.text.sentences import is_heading
-from redraft.text.words import count, dollars, duration, lasting, score, spaced
+from redraft.text.words import count, count_words, dollars, duration, lasting, score, spaced
 
 _QUOTE = 320
 _VERBATIM = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s|\w+://)")
 # A smaller number would be shown as zero at two decimals.
-_SEEN, _SEEN_DIFFERENCE = 0.005, 0.0005
+_SEEN = 0.005
 
 
 def shortened(text: str) -> str:
@@ -63,11 +69,6 @@ def cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else clean(str(value))
 
 
-def signed(value: float) -> str:
-    """Format a difference with its sign."""
-    return "0" if abs(value) < _SEEN_DIFFERENCE else f"{'+' if value > 0 else '−'}{figure(abs(value), 2)}"
-
-
 def setting(value: Any, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """Format the value of a setting; `names` are the names of models for people."""
     if value in (None, [], {}):
@@ -88,23 +89,9 @@ def prompts_of(metric: str) -> str:
     return " ".join(name for name, prompt in PROMPTS.items() if metric in prompt.purpose.partition(":")[0].split())
 
 
-def metric_title(metric: str) -> str:
-    """Return the name of a metric for users."""
-    evaluator = metric_named(metric) if metric in METRICS else None
-    return (evaluator and evaluator.title) or capitalized(spaced(metric))
-
-
 def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
     """Return models by their names for people."""
     return ", ".join(names.get(model, model) for model in ((models,) if isinstance(models, str) else models))
-
-
-def model_name(identity: str) -> str:
-    """Return the name for people of a model, from the identity under which its questions or facts are stored."""
-    if provider_of(identity) == EXTRACTIVE:
-        return EXTRACTIVE
-    address = address_in(identity)
-    return shown_name(identity.removesuffix(f"@{address}"), address)
 
 
 def in_language(document: Document) -> Markup:
@@ -123,9 +110,9 @@ def coded(text: str) -> Markup:
 
 
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    *(prompts_of, metric_title, by_name, model_name, spaced),
+    *(prompts_of, by_name, spaced),
     *(bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages),
-    *(score, cell, signed, setting, dollars, duration, lasting),
+    *(score, cell, setting, dollars, duration, lasting),
     *(claim_in, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
 )
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
@@ -178,9 +165,8 @@ def call_rows(calls: Iterable[CallEntry], word: Callable[[str], str] = str) -> l
     ]
 
 
-_MAX_ROWS = 300
 _FILE_NAME = re.compile(r"[^a-z0-9-]+")
-_FILE, _DIGITS = 60, 2
+_MAX_ROWS, _FILE, _DIGITS = 300, 60, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +207,6 @@ class ShownTable:
     def data(self) -> str:
         """That file as an address."""
         return f"data:text/csv;charset=utf-8;base64,{base64.b64encode(self.table.to_csv().encode()).decode()}"
-
-
-def report_rows(experiment: str, tables: Iterable[Table]) -> list[tuple[ShownTable, ...]]:
-    """Return the tables of one set of results, each on a row of its own."""
-    return [(ShownTable(table, experiment=experiment, row=f"t{at}"),) for at, table in enumerate(tables, 1)]
 
 
 PAGES = "redraft.report.pages"
@@ -275,14 +256,155 @@ def assets(sheets: Sequence[str], entry: str, *packages: str) -> dict[str, str]:
 @cache
 def environment(*packages: str) -> Environment:
     """Return the templates of these pages, and of packages that add to them."""
-    pages = Environment(
-        loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, PAGES)]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-    )
+    pages = templates(*packages, PAGES)
     pages.filters.update(FILTERS)
     pages.tests.update(heading=is_heading)
     return pages
+
+
+_LONGEST = 160
+_MEASURED = {
+    "coverage": ("Questions answered, by part of the document", "share of questions answered"),
+    "keyfact_recall": ("Key facts stated, by part of the document", "share of key facts stated"),
+}
+FIFTHS = tuple(f"{start} to {start + 20}%" for start in range(0, 100, 20))
+"""The names of the fifths of a document."""
+_GOAL_STATES = {None: ("unsure", "?", "undecided"), True: ("met", "✓", "met"), False: ("missed", "✗", "missed")}
+_STATES = {
+    "waiting": "Waiting for your review.",
+    "running": "Running.",
+    "failed": "Failed.",
+    "stopped": "Stopped at a limit.",
+    "interrupted": "Interrupted.",
+    "killed": "Crashed.",
+}
+
+
+def dossier_page(dossier: Dossier) -> str:
+    """Return the page as a standalone file, with its styles and its script."""
+    variables = view(dossier)
+    parts = assets(variables["sheets"], "dossier.js")
+    return environment().get_template("dossier.html").render(variables, data=packed(page_data(dossier)), assets=parts)
+
+
+def view(dossier: Dossier, word: Callable[[str], str] = str, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the variables for the templates of a dossier. `word` words messages for the reader, and `names` are the
+    names of models for people."""
+    result = dossier.result
+    reason = why_stopped(result.status, result.run.stop_reason or "")
+    why = f" “{clean(result.run.why)}”" if result.run.why else ""
+    course = revisions([bool(turn.round.accepted) for turn in dossier.rounds[1:]])
+
+    # Each partial summary is below the first that was made from it, and the others are roots.
+    pieces, above = {entry.piece.name: entry for entry in dossier.pieces}, dict[str, str]()
+    for name, entry in pieces.items():
+        for parent in entry.parents:
+            if parent.kind == "piece" and parent.node in pieces and parent.node != name:
+                above.setdefault(parent.node, name)
+    children: dict[str, list[TracedPiece]] = {name: [] for name in pieces}
+    for child, parent_name in above.items():
+        children[parent_name].append(pieces[child])
+
+    def say(text: str) -> str:
+        return word(scrubbed(text))
+
+    return {
+        "sheets": ("plots.css", "base.css", "dossier.css"),
+        "d": dossier,
+        "say": say,
+        "names": names or {},
+        "verdict": verdict(result.status, result.evaluations, result.goals, result.requests, say),
+        "glance": glance(result.evaluations, result.offline_checked),
+        "offline_check": bool(result.offline_checked & result.judged_by.keys()),
+        "judged": {name: evaluation for name, evaluation in result.evaluations.items() if name not in COMPUTED},
+        "judged_by": judged_by(result.run, result.evaluations, names or {}),
+        "reason_of": reason_of,
+        "verdicts": {item.key: item for item in dossier.items},
+        "stopped": f"{course}. {reason[:1].upper()}{reason[1:]}.{why}",
+        "fifths": FIFTHS,
+        "shares": source_shares(dossier.sentences, len(dossier.document.text)),
+        "measured": {
+            words: items_by_fifth(items, len(dossier.document.text))
+            for metric, words in _MEASURED.items()
+            if (items := [item for item in dossier.items if item.metric == metric and item.place])
+        },
+        "usage": usage(result.usage),
+        "children": children | {"": [entry for name, entry in reversed(pieces.items()) if name not in above]},
+        "drifts": DRIFTS,
+        "part": part_read(result.outline.notes),
+        "words": count_words(dossier.document.text),
+    }
+
+
+Clause = tuple[str, str, str]
+"""A clause of a verdict: its kind (met, missed, unsure or note), a sign so that colour is not the only cue, and its
+words."""
+
+
+def verdict(
+    status: str,
+    evaluations: Mapping[str, Evaluation],
+    goals: Mapping[str, Mapping[str, Any]],
+    requests: Sequence[RequestOutcome] = (),
+    say: Callable[[str], str] = str,
+) -> tuple[Clause, ...]:
+    """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
+    requests were not met."""
+    relevant = {name: evaluation for name, evaluation in evaluations.items() if name not in COMPUTED}
+    relevant = {name: evaluation for name, evaluation in relevant.items() if name in goals} or relevant
+    parts: list[Clause] = []
+    for name, evaluation in relevant.items():
+        goal, title, reason = goals.get(name), spaced(name), say(reason_of(evaluation))
+        aim = f"goal {goal['at_least']:g}" if goal else ""
+        if name == NEWCOMER and evaluation.judged:
+            parts.append(("note", "", f"{title}: {reason}"))
+        elif evaluation.score is None:
+            why = "; ".join(filter(None, (aim, one_line(reason, _LONGEST).rstrip("."))))
+            unsure = ("unsure", "?") if goal else ("note", "")
+            parts.append((*unsure, f"{title} not scored{f' ({why})' if why else ''}"))
+        else:
+            kind, sign, state = _GOAL_STATES[goal["met"]] if goal else ("note", "", "")
+            parts.append((kind, sign, f"{title} {score(evaluation.score)}{f' ({aim} {state})' if goal else ''}"))
+    if not parts and status == "done":
+        parts = [("note", "", "not judged")]
+    parts[:1] = [(kind, sign, says[:1].upper() + says[1:]) for kind, sign, says in parts[:1]]
+    if unmet := count_unmet(requests):
+        parts.append(("missed", "✗", unmet))
+    return (*([("note", "", _STATES[status])] if status in _STATES else ()), *parts)
+
+
+def reason_of(evaluation: Evaluation) -> str:
+    """Return why a metric has no score; of a newcomer, how far it came."""
+    is_newcomer = evaluation.metric == NEWCOMER and evaluation.judged
+    return stops_in_words(evaluation) if is_newcomer else evaluation.reason
+
+
+def items_by_fifth(items: Sequence[JudgedItem], characters: int) -> list[Mapping[str, Any]]:
+    """Return for each fifth of the document how many items it has, how many were judged, and the share of these that a
+    summary has, with its interval."""
+    fifths: list[list[JudgedItem]] = [[] for _ in FIFTHS]
+    for item in items:
+        if item.evidence and item.evidence.span:
+            fifths[min(item.evidence.span.start * len(FIFTHS) // max(1, characters), len(FIFTHS) - 1)].append(item)
+    rows = list[Mapping[str, Any]]()
+    for name, within in zip(FIFTHS, fifths, strict=True):
+        values = [item.value for item in within if item.value is not None]
+        share = mean(values)
+        interval = None if share is None else interval_of_share(share, len(values))
+        rows.append({"name": name, "total": len(within), "judged": len(values), "share": share, "interval": interval})
+    return rows
+
+
+def source_shares(sentences: Sequence[TracedSentence], characters: int) -> list[float]:
+    """Return the share of a summary that comes from each fifth of its document; empty if no sentence is traced. Each
+    traced sentence counts one, shared among its places by weight; headings come from nowhere."""
+    masses = [
+        origins.OriginMass(
+            (place.span.start + place.span.end) / 2 / max(1, characters),
+            place.weight / sum(origin.weight for origin in sentence.places),
+        )
+        for sentence in sentences
+        for place in sentence.places
+    ]
+    shares = origins.shares(masses, len(FIFTHS)) if masses else []
+    return [share / (sum(shares) or 1) for share in shares]
