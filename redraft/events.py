@@ -15,7 +15,17 @@ from typing import Literal, TypeVar
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import DEFERRED, Finding, ItemCounts, Piece, ReviewQuestion, Round, Usage, Verdict, computed
+from redraft.domain import (
+    DEFERRED,
+    Finding,
+    ItemCounts,
+    Piece,
+    ReviewQuestion,
+    Round,
+    Usage,
+    Verdict,
+    computed,
+)
 
 T = TypeVar("T")
 _log = logging.getLogger("redraft")
@@ -168,19 +178,27 @@ class PartDone:
     of: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class BatchUse:
+    """What a batch has taken from its budget, and its pace: None if no worker is active, or no document has finished.
+    The time alone makes no difference."""
+
+    calls: int = 0
+    cost_usd: float | None = None
+    """Calls in flight count at their maximum; None where a price is unknown."""
+    a_minute: float | None = field(default=None, compare=False)
+    """The documents finished per minute in the last ten minutes."""
+    seconds_left: float | None = field(default=None, compare=False)
+    """The estimated seconds left at this pace."""
+
+
 @record(frozen=True, slots=True, config=DEFERRED)
-class BatchProgress(ItemCounts):
-    """The progress of a batch: its documents by state, their cost, the documents finished per minute, and the estimated
-    time left. The last two are None as long as they are unknown."""
+class BatchProgress(BatchUse, ItemCounts):
+    """The progress of a batch: its documents by state, their cost, and its pace."""
 
     kind: Literal["batch"] = field(default="batch", init=False, repr=False)
     batch: str = field(kw_only=True)
     status: str = field(kw_only=True)
-    calls: int = 0
-    cost_usd: float | None = None
-    """None where a price is unknown."""
-    a_minute: float | None = None
-    seconds_left: float | None = None
 
     @computed
     def at_work(self) -> int:

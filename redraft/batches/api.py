@@ -7,15 +7,14 @@ import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import Unpack
 
 from redraft.batches.engine import engine_named
-from redraft.batches.queue import Batch, Batches, BatchItemRow
-from redraft.batches.request import BatchRequest, needed_workers, open_again, open_batch
+from redraft.batches.queue import Batch, BatchItemRow
+from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.tables import (
     BatchResult,
@@ -132,9 +131,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
         with tracing(runner.traced):
             working = asyncio.create_task(worker.work())
     else:
-        counts = await off_loop(Batches(store).counts, name)
-        useful = needed_workers(workers, workers, limits, counts.left)
-        terms = await off_loop(terms_of, store, name, useful, traced=runner.traced)
+        terms = await off_loop(terms_of, store, name, workers, traced=runner.traced)
 
         def note(message: str) -> None:
             loop.call_soon_threadsafe(runner.observe, Notice(message))
@@ -153,12 +150,10 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     try:
         while True:
             is_over, now = working.done(), await off_loop(read_snapshot, store, name)
-            figures = {"batch": name, "status": now.status, "calls": now.calls, "cost_usd": now.cost_usd}
-            # The time alone is no news.
-            news = widened(BatchProgress, now.counts, **figures)
+            news = widened(BatchProgress, now.counts, now, batch=name)
             if news != latest:
                 latest = news
-                runner.observe(replace(news, a_minute=now.a_minute, seconds_left=now.seconds_left))
+                runner.observe(news)
             if is_over:
                 break
             await asyncio.wait([working], timeout=_LOOK_AGAIN)

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pkgutil import resolve_name
 from threading import Thread
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from redraft import plugins
 from redraft.batches.queue import Batches
@@ -24,16 +25,24 @@ from redraft.errors import RedraftError, RunCommand, Set, StoreError, UsageError
 from redraft.store.store import Store
 
 
-class WorkerHandle(Protocol):
+class Worker(ABC):
     """A worker, wherever it runs."""
 
+    def __init__(self, terms: WorkerTerms) -> None:
+        self.terms, self.since = terms, time.monotonic()
+        self.start: float | None = None
+        """When it was first seen working; None while it waits for resources."""
+
     @property
+    @abstractmethod
     def pid(self) -> int | None:
         """Its process id; None before it has started, which may have to wait for resources."""
 
+    @abstractmethod
     def ended(self) -> WorkerExit | None:
         """Return how it ended; None while it runs or waits to start."""
 
+    @abstractmethod
     def stop(self, *, at_once: bool = False) -> None:
         """Tell it to release its unfinished items, and to end; or kill it, so that it has stopped when this returns."""
 
@@ -42,7 +51,7 @@ class WorkerHandle(Protocol):
 class Engine:
     """What starts the workers of a batch. None of them outlives the process that opened it."""
 
-    start: Callable[[WorkerTerms, Tell], WorkerHandle]
+    start: Callable[[WorkerTerms, Tell], Worker]
     """Starts a worker as soon as resources are available, with what receives its messages for users."""
     room: int
     """The default number of workers."""
@@ -76,10 +85,11 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.
 _LAST_WORDS = 1.0
 
 
-class WorkerProcess:
+class WorkerProcess(Worker):
     """A worker process. It stops when its standard input closes, so that none outlives a killed command."""
 
     def __init__(self, terms: WorkerTerms, tell: Tell) -> None:
+        super().__init__(terms)
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(folder) for folder in sys.path])],
             stdin=subprocess.PIPE,
@@ -92,13 +102,17 @@ class WorkerProcess:
             # glibc would reserve some memory for each short-lived thread.
             env={"MALLOC_ARENA_MAX": "2", **os.environ},
         )
-        self.pid, self._last_line = self.process.pid, ""
+        self._last_line = ""
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(asdict(terms)) + "\n")
             self.process.stdin.flush()
         self._listening = Thread(target=self._listen, args=(tell,), daemon=True)
         self._listening.start()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
 
     def ended(self) -> WorkerExit | None:
         """Return how it ended, from its exit code and last message."""
@@ -145,17 +159,6 @@ _NO_ROOM = 600.0
 
 
 @dataclass(slots=True)
-class RunningWorker:
-    """A worker with its terms."""
-
-    terms: WorkerTerms
-    handle: WorkerHandle
-    since: float
-    start: float | None = None
-    """When it was first seen working; None while it waits for resources."""
-
-
-@dataclass(slots=True)
 class WorkerPool:
     """The workers of one batch for the duration of the context."""
 
@@ -165,7 +168,7 @@ class WorkerPool:
     """The terms of every worker, except its name and number."""
     tell: Tell
     """Receives each message of the workers once."""
-    running: list[RunningWorker] = field(default_factory=list)
+    running: list[Worker] = field(default_factory=list)
     _messages: set[str] = field(default_factory=set)
     _vain: int = 0
 
@@ -178,9 +181,9 @@ class WorkerPool:
         """Release the leases of dead workers and start others; report workers that wait for resources, and give up in
         the end if none could start. Return whether any is working or waiting to start."""
         for worker in [*self.running]:
-            if worker.start is None and worker.handle.pid is not None:
+            if worker.start is None and worker.pid is not None:
                 worker.start = time.monotonic()
-            ended = worker.handle.ended()
+            ended = worker.ended()
             if ended is not None:
                 self.running.remove(worker)
                 if ended.for_good:
@@ -214,7 +217,7 @@ class WorkerPool:
 
     def _start(self, number: int) -> None:
         terms = replace(self.terms, worker=f"{os.getpid()}-{secrets.token_hex(4)}", number=number)
-        self.running.append(RunningWorker(terms, self.engine.start(terms, self._hear), time.monotonic()))
+        self.running.append(self.engine.start(terms, self._hear))
 
     def _hear(self, line: str) -> None:
         if line not in self._messages:
@@ -224,16 +227,15 @@ class WorkerPool:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         until = time.monotonic() + _TO_END
         for worker in self.running:
-            worker.handle.stop()
+            worker.stop()
         for worker in self.running:
-            handle, terms = worker.handle, worker.terms
-            while (ended := handle.ended()) is None and handle.pid is not None and time.monotonic() < until:
+            while (ended := worker.ended()) is None and worker.pid is not None and time.monotonic() < until:
                 time.sleep(_LOOK_AGAIN)
             if ended is None:
                 # It has not started, or takes too long.
-                handle.stop(at_once=True)
+                worker.stop(at_once=True)
             died = ended.died if ended is not None else "it did not stop when asked to"
             # If that cannot be stored, the leases expire.
             with suppress(StoreError):
                 if died:
-                    Batches(self.store).release(terms.batch, terms.worker, died)
+                    Batches(self.store).release(worker.terms.batch, worker.terms.worker, died)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from redraft.domain import ItemCounts
 from redraft.errors import RunCommand, RunError, Set, UsageError
@@ -18,6 +20,8 @@ from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, inse
 Status = Literal["open", "paused", "cancelled", "stopped"]
 """Workers take items of `open` batches. A `stopped` batch met a problem that affects every item, such as a used-up
 budget."""
+Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
+"""An open batch is `working` if a worker is active, otherwise `idle`."""
 State = Literal["waiting", "leased", "done", "failed", "aside"]
 """An item is set `aside` when several workers have died while processing it."""
 Error = Mapping[str, Any]
@@ -51,14 +55,16 @@ _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A stored batch. `asked` holds the settings of its items as JSON; `folder` may be None."""
+    """A stored batch. `asked` holds the settings of its items as JSON."""
 
-    name: str
+    name: Annotated[str, Field(alias="batch")]
     asked: Mapping[str, Any]
     limits: Mapping[str, Any]
-    folder: str = ""
-    status: Status = "open"
+    folder: str | None = ""
+    """The folder for its summaries, if it has one."""
+    status: Status | Stage = "open"
     error: Error | None = None
+    """The `code`, `message` and `hint` of an error that affects every document."""
     created: str = ""
 
 

@@ -24,7 +24,7 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from redraft.batches.engine import Engine
+from redraft.batches.engine import Engine, Worker
 from redraft.batches.worker import Tell, WorkerExit, WorkerTerms, carry_out
 from redraft.errors import RedraftError, Set, UsageError
 from redraft.llm.budget import PriceTable, price_table
@@ -138,7 +138,7 @@ def _joined(address: str | None, database: str, *, is_pinned: bool) -> Iterator[
             carried = {name: value for name, value in environment if name in terms.keys or _CARRIED.fullmatch(name)}
             actor = ray.remote(WorkerActor).options(**options).remote()
             working = actor.work.remote(terms, price_table(terms.prices), carried, home, os.getcwd())
-            return RayWorker(actor, working, tell)
+            return RayWorker(terms, actor, working, tell)
 
         cpus = float(os.cpu_count() or 1)
         if not is_own:
@@ -175,16 +175,16 @@ def _join(address: str | None) -> bool:
     return True
 
 
-class RayWorker:
-    """The handle of a worker on the cluster."""
+class RayWorker(Worker):
+    """A worker on the cluster."""
 
-    def __init__(self, actor: Any, working: Any, tell: Tell) -> None:
+    def __init__(self, terms: WorkerTerms, actor: Any, working: Any, tell: Tell) -> None:
+        super().__init__(terms)
         self._actor, self._working, self._tell = actor, working, tell
         self._starting, self._next = actor.pid.remote(), actor.heard.remote()
 
     @property
     def pid(self) -> int | None:
-        """Return its process id; None while the cluster has no resources for it."""
         with suppress(RayError):
             return int(ray.get(self._starting)) if _is_ready(self._starting) else None
         return None

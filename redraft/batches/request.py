@@ -99,12 +99,6 @@ def open_again(store: Store, name: str, places: OwnPlaces, limits: Limits | None
     return Batches(store).open(batch if limits is None else replace(batch, limits=limits.model_dump(mode="json")))
 
 
-def needed_workers(requested: int | None, usual: int, limits: Limits, unfinished: int) -> int:
-    """Return how many workers have something to do, at most the requested or default number. A worker without a
-    document, or without a share of the concurrent requests, has nothing to do."""
-    return max(1, min(requested or usual, limits.concurrency, unfinished))
-
-
 class BatchEstimate(Estimate):
     """The estimated cost of all documents of a batch."""
 

@@ -12,13 +12,13 @@ from glob import glob
 from itertools import islice
 from os.path import exists
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from redraft.batches.queue import BatchDocument, Batches, BatchItemRow
 from redraft.domain import Document, widened
 from redraft.errors import DocumentError, RedraftError, Set, UsageError
 from redraft.readers.documents import is_readable, load, prepared, unknown_type_hint
-from redraft.report.history.results import Result, read_result
+from redraft.report.history.results import read_result
 from redraft.runs.order import document_of
 from redraft.sources import STDIN
 from redraft.store.store import Store
@@ -64,39 +64,34 @@ class BatchItem(DocumentResult):
 def items_of(store: Store, name: str) -> Iterator[BatchItem]:
     """Yield the documents of a batch in order, each with the result of its run. Raises `RunError` if there is no batch
     of this name."""
-
-    def with_result(item: BatchItemRow) -> BatchItem:
-        result = result_of(store, item)
-        if result is None:
-            return widened(BatchItem, item, file=None)
-        usage = ("calls", "prompt_tokens", "completion_tokens", "cost_usd", "seconds")
-        return widened(
-            BatchItem,
-            item,
-            **{name: getattr(result.usage, name) for name in usage},
-            document=result.run.document,
-            title=result.title,
-            summary=result.summary,
-            words=count_words(result.summary) if result.summary else None,
-            complete=result.complete,
-            stop_reason=result.run.stop_reason,
-            scores=result.scores,
-            offline_check=bool(result.offline_checked),
-            goals={name: None if goal["met"] is None else bool(goal["met"]) for name, goal in result.goals.items()},
-            gaps=len(result.gaps),
-            file=f"{item.file}{SUMMARY}" if result.summary else None,
-        )
-
     Batches(store).get(name)
-    return map(with_result, Batches(store).items(name))
+    return (with_result(store, item) for item in Batches(store).items(name))
 
 
-def result_of(store: Store, item: BatchItemRow) -> Result | None:
-    """Return the result of a document's run; None where there is none, or where it was deleted."""
+def with_result(store: Store, item: BatchItemRow) -> BatchItem:
+    """Return a document of a batch with the result of its run, unless there is none or it was deleted."""
     try:
-        return read_result(store, item.run) if item.run else None
+        result = read_result(store, item.run) if item.run else None
     except RedraftError:
-        return None
+        result = None
+    if result is None:
+        return widened(BatchItem, item, file=None)
+    return widened(
+        BatchItem,
+        item,
+        result.usage,
+        document=result.run.document,
+        title=result.title,
+        summary=result.summary,
+        words=count_words(result.summary) if result.summary else None,
+        complete=result.complete,
+        stop_reason=result.run.stop_reason,
+        scores=result.scores,
+        offline_check=bool(result.offline_checked),
+        goals={name: None if goal["met"] is None else bool(goal["met"]) for name, goal in result.goals.items()},
+        gaps=len(result.gaps),
+        file=f"{item.file}{SUMMARY}" if result.summary else None,
+    )
 
 
 LINES = ".jsonl"
@@ -148,14 +143,8 @@ def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = Non
     return count
 
 
-class _Part(NamedTuple):
-    """A document that a source names."""
-
-    source: str
-    name: str
-    make: Callable[[], Document] | None = None
-    """Makes the document of a text; None for a file."""
-    priority: int = 0
+NamedDocument = tuple[BatchItemRow, Callable[[], Document] | None]
+"""A document that a source names, and what makes that of a text; None for a file."""
 
 
 def documents_in(sources: Iterable[str | Document]) -> Iterator[str | Document]:
@@ -164,13 +153,15 @@ def documents_in(sources: Iterable[str | Document]) -> Iterator[str | Document]:
         if isinstance(source, Document):
             yield source
         else:
-            yield from (part.make() if part.make else part.source for part in _parts(source))
+            yield from (make() if make else row.source for row, make in _documents(source))
 
 
-def of_document(store: Store, document: Document) -> BatchItemRow:
-    """Return the item of a `Document`, whose text is stored now, or of its error."""
-    name = one_line(document.title) or "document"
-    return _item(_Part(f"{name}#{document.id[:8]}", name, partial(document_of, store, document)), store)
+def of_document(store: Store, document: Document, file: str = "") -> BatchItemRow:
+    """Return the item of a `Document`, whose text is stored now, or of its error. It is called after the name of its
+    file, if it has one, or its title."""
+    name = file or one_line(document.title) or "document"
+    row = BatchItemRow(f"{name}#{document.id[:8]}", file_name(file.rpartition(".")[0] or name))
+    return _item(row, partial(document_of, store, document), store)
 
 
 def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterator[BatchItemRow]:
@@ -178,16 +169,15 @@ def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterat
         if isinstance(source, BatchItemRow):
             yield source
         else:
-            yield from (_item(part, store) for part in _parts(source))
+            yield from (_item(row, make, store) for row, make in _documents(source))
 
 
-def _item(part: _Part, store: Store | None) -> BatchItemRow:
+def _item(row: BatchItemRow, make: Callable[[], Document] | None, store: Store | None) -> BatchItemRow:
     """Return the item of a document; a text is stored now, if there is a `store`, or its error."""
-    row = BatchItemRow(part.source, file_name(part.name), priority=part.priority)
-    if store is None or part.make is None:
+    if store is None or make is None:
         return row
     try:
-        document = part.make()
+        document = make()
     except DocumentError as error:
         problem = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
         return replace(row, error=problem)
@@ -195,26 +185,26 @@ def _item(part: _Part, store: Store | None) -> BatchItemRow:
     return replace(row, document=document.id)
 
 
-def _parts(source: str) -> Iterator[_Part]:
+def _documents(source: str) -> Iterator[NamedDocument]:
     """Yield the documents that a source names."""
     if source == STDIN:
-        yield _Part(STDIN, "stdin", partial(load, STDIN))
+        yield BatchItemRow(STDIN, "stdin"), partial(load, STDIN)
         return
     for path in map(Path.absolute, files_of(source)):
         if path.suffix.lower() == LINES:
             for name, entry in _lines(path):
-                priority = entry.get("priority", 0)
+                row = BatchItemRow(f"{path}#{name}", file_name(name), priority=entry.get("priority", 0))
                 if "text" in entry:
-                    yield _Part(f"{path}#{name}", name, partial(_document, entry), priority)
+                    yield row, partial(_document, entry)
                     continue
                 # A path is relative to the file with the entry, and not outside its folder.
                 file = (path.parent / Path(entry["path"]).expanduser()).absolute()
                 if not paths_allowed.get() and not file.resolve().is_relative_to(path.parent.resolve()):
                     problem = f"a line names a file outside its folder: {one_line(entry['path'])}"
                     raise UsageError(problem, place=str(path), fix=("if you trust it, add ", Set("allow_paths")))
-                yield _Part(str(file), name, priority=priority)
+                yield replace(row, source=str(file)), None
         else:
-            yield _Part(str(path), path.stem)
+            yield BatchItemRow(str(path), file_name(path.stem)), None
 
 
 def files_of(source: str, others: Container[str] = ()) -> Iterator[Path]:

@@ -7,7 +7,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -17,49 +16,33 @@ from urllib.parse import quote
 from pydantic import Field
 
 from redraft.batches.engine import Engine, WorkerPool
-from redraft.batches.queue import Batches, Error
+from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import budget_key_of
-from redraft.batches.sources import SUMMARY, BatchItem, file_name, items_of, result_of, source_name
+from redraft.batches.sources import BatchItem, file_name, items_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.domain import ItemCounts, computed, record_json, widened
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.evaluators.statistics import MIN_VALUES
+from redraft.events import BatchUse
 from redraft.report.tables import Cell, Report, Table, data_frame, figure, line, plain
 from redraft.sources import write
 from redraft.store.store import Store, check_store
 from redraft.text.words import dollars
 
-Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
-"""An open batch is `working` if a worker is active, otherwise `idle`."""
 _LOOK_AGAIN = 1.0
 _LATELY = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class BatchSnapshot:
-    """The status of a batch at one moment."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSnapshot(BatchUse, Batch):
+    """A batch at one moment. Its `folder` is None if it has none."""
 
-    name: Annotated[str, Field(serialization_alias="batch")]
-    counts: Annotated[ItemCounts, Field(serialization_alias="items")]
-    calls: int
-    cost_usd: float | None
-    """What it has taken from its budget, calls in flight at their maximum; None where a price is unknown."""
+    counts: Annotated[ItemCounts, Field(alias="items")]
     over_usd: float = 0.0
     """By how much it exceeds its limit."""
-    created: str = ""
-    folder: str | None = None
-    """The folder for its summaries; None if it has none."""
-    error: Error | None = None
-    """The `code`, `message` and `hint` of the error that affects every document."""
-    status: Stage = "idle"
     asked: Annotated[Mapping[str, Any], Field(exclude=True)] = field(default_factory=dict)
-    """The settings of its documents, as JSON."""
     limits: Annotated[Mapping[str, Any], Field(exclude=True)] = field(default_factory=dict)
-    a_minute: Annotated[float | None, Field(exclude=True)] = None
-    """The documents finished per minute in the latest minutes; None if no worker is active, or none has finished."""
-    seconds_left: Annotated[float | None, Field(exclude=True)] = None
-    """The estimated seconds left at this pace."""
 
     @property
     def complete(self) -> bool:
@@ -69,12 +52,9 @@ class BatchSnapshot:
 
 def read_snapshot(store: Store, name: str) -> BatchSnapshot:
     """Return the current status of a batch, with its pace while it is worked on."""
-    batch, counts = Batches(store).get(name), Batches(store).counts(name)
-    calls, cost = store.calls.used(budget_key_of(name))
-    over = store.calls.overspent(budget_key_of(name), batch.limits.get("max_cost"))
-    stage: Stage = "working" if counts.leased else "idle"
-    if batch.status != "open":
-        stage = batch.status
+    batch, counts, budget = Batches(store).get(name), Batches(store).counts(name), budget_key_of(name)
+    calls, cost = store.calls.used(budget)
+    stage = ("working" if counts.leased else "idle") if batch.status == "open" else batch.status
     ended, seconds = Batches(store).lately(name, _LATELY) if counts.leased else (0, 0.0)
     return widened(
         BatchSnapshot,
@@ -82,11 +62,11 @@ def read_snapshot(store: Store, name: str) -> BatchSnapshot:
         counts=counts,
         calls=calls,
         cost_usd=cost,
-        over_usd=over,
+        over_usd=store.calls.overspent(budget, batch.limits.get("max_cost")),
         folder=batch.folder or None,
-        status="done" if counts.ended == counts.all else stage,
+        status=stage if counts.left else "done",
         a_minute=60 * ended / seconds if ended and seconds > 0 else None,
-        seconds_left=seconds / ended * (counts.all - counts.ended) if ended else None,
+        seconds_left=seconds / ended * counts.left if ended else None,
     )
 
 
@@ -273,21 +253,20 @@ def write_folder(store: Store, snapshot: BatchSnapshot, report: Report) -> None:
     """
     if snapshot.folder is None:
         return
-    folder, name = Path(snapshot.folder), snapshot.name
-    for item in Batches(store).items(name):
-        if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
-            result = result_of(store, item)
-            if result is not None and result.summary is not None:
-                write(folder / f"{item.file}{SUMMARY}", f"{result.summary.rstrip()}\n", _ELSEWHERE)
+    folder, entries, lines = Path(snapshot.folder), list[str](), list[str]()
     tables, items = table_files(snapshot)
-    write(tables, f"{report.to_markdown()}\n{listed(store, snapshot, items.name)}", _ELSEWHERE)
-    # Each summary has a file of its own.
-    lines = []
-    for batch_item in items_of(store, name):
-        entry = asdict(batch_item)
-        del entry["summary"]
-        lines.append(json.dumps(entry, ensure_ascii=False))
-    write(items, "".join(f"{line}\n" for line in lines), _ELSEWHERE)
+    for item in items_of(store, snapshot.name):
+        if item.state == "done" and item.file and item.summary and not (folder / item.file).exists():
+            write(folder / item.file, f"{item.summary.rstrip()}\n", _ELSEWHERE)
+        # Each summary has a file of its own.
+        fields = {name: value for name, value in asdict(item).items() if name != "summary"}
+        lines.append(f"{json.dumps(fields, ensure_ascii=False)}\n")
+        entries += [_entry(item)] if len(entries) < _LISTED else []
+    more = len(lines) - len(entries)
+    rest = f"\n{more:,} more are in {items.name}.\n" if more else ""
+    documents = f"## Documents\n\n{_HOW}\n\n" + "\n".join(entries) + f"\n{rest}"
+    write(tables, f"{report.to_markdown()}\n{documents}", _ELSEWHERE)
+    write(items, "".join(lines), _ELSEWHERE)
 
 
 def table_files(snapshot: BatchSnapshot) -> tuple[Path, Path]:
@@ -300,14 +279,6 @@ def table_files(snapshot: BatchSnapshot) -> tuple[Path, Path]:
     return folder / f"report{ending}.md", folder / f"items{ending}.jsonl"
 
 
-def listed(store: Store, snapshot: BatchSnapshot, items_file: str) -> str:
-    """Return the documents as a Markdown list with links to their summaries."""
-    entries = [_entry(item) for item in islice(items_of(store, snapshot.name), _LISTED)]
-    more = snapshot.counts.all - len(entries)
-    rest = f"\n{more:,} more are in {items_file}.\n" if more > 0 else ""
-    return f"## Documents\n\n{_HOW}\n\n" + "\n".join(entries) + f"\n{rest}"
-
-
 def _error(item: BatchItem) -> str:
     """Return the error of an item in words, without the item's name: that stands before it."""
     if item.error is None:
@@ -318,6 +289,7 @@ def _error(item: BatchItem) -> str:
 
 
 def _entry(item: BatchItem) -> str:
+    """Return the line of a document in a Markdown list, with a link to its summary."""
     name = plain(source_name(item.source))
     link = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
     parts = [f"- {link}: {item.state}"]

@@ -64,26 +64,22 @@ def keep_texts(store: Store, batch: str, reading: Selection) -> int:
     """Put into the database what are files of this machine, side by side; return how many there are. One that cannot be
     read has failed."""
 
-    def read(item: BatchItemRow) -> Document | dict[str, str]:
+    def read(item: BatchItemRow) -> tuple[BatchItemRow, Document | None]:
+        row = BatchItemRow(item.source, item.file, priority=item.priority)
         try:
-            return text_of(store, item, reading)
+            document = text_of(store, item, reading)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
-            return describe_error(error)
+            return replace(row, error=describe_error(error)), None
+        return replace(row, document=document.id), document
 
     files, total = (row for row in Batches(store).items(batch) if row.state == "waiting" and row.document is None), 0
     with ThreadPoolExecutor() as readers:
         while items := list(islice(files, _AT_ONCE)):
-            documents, total = list(readers.map(read, items)), total + len(items)
+            texts, total = list(readers.map(read, items)), total + len(items)
             with store.transaction():
-                rows = []
-                for item, document in zip(items, documents, strict=True):
-                    row = BatchItemRow(item.source, item.file, priority=item.priority)
-                    if isinstance(document, dict):
-                        rows.append(replace(row, error=document))
-                    else:
-                        store.documents.add(document)
-                        rows.append(replace(row, document=document.id))
-                Batches(store).add(batch, rows)
+                for document in (document for _, document in texts if document):
+                    store.documents.add(document)
+                Batches(store).add(batch, [row for row, _ in texts])
     return total
 
 
@@ -233,11 +229,14 @@ class WorkerTerms:
 def terms_of(
     store: Store, batch: str, workers: int, *, traced: bool, prices: str | None = None, spans: bool = False
 ) -> WorkerTerms:
-    """Return the arguments of a batch's workers, apart from their names and numbers."""
-    request, max_source = BatchRequest.from_json(Batches(store).get(batch).asked), sources.size_limit.get()
+    """Return the terms of so many workers of a batch, apart from their names and numbers, or of fewer: one without a
+    document, or without a share of the concurrent requests, has nothing to do."""
+    stored, max_source = Batches(store).get(batch), sources.size_limit.get()
+    request, limits = BatchRequest.from_json(stored.asked), Limits.model_validate(stored.limits)
     models = request.judging.models.values() if request.judging else ()
     keys = sorted({model.key_env for model in (request.settings, *models) if model.key_env})
-    return WorkerTerms(store.address, batch, "", 0, workers, prices, max_source, traced, keys=keys, spans=spans)
+    of = max(1, min(workers, limits.concurrency, Batches(store).counts(batch).left))
+    return WorkerTerms(store.address, batch, "", 0, of, prices, max_source, traced, keys=keys, spans=spans)
 
 
 Tell = Callable[[str], object]

@@ -19,7 +19,6 @@ from rich.cells import cell_len
 
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean
-from redraft.text.words import lines_of
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
@@ -144,6 +143,21 @@ def prose(text: str) -> str:
 def say(line: str) -> None:
     """Print a line to stderr. On a terminal it is wrapped, unless it contains a command, which is to be copied."""
     click.echo(line if "redraft " in line else _folded(line, sys.stderr), err=True)
+
+
+def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
+    lines: list[str] = []
+    line, is_empty = first, True
+    for word in text.split():
+        # A script without spaces may go on in the next line after any letter.
+        for at, piece in enumerate(word if cell_len(word) > width - cell_len(later) else [word]):
+            space = " " * (not is_empty and at == 0)
+            if not is_empty and cell_len(line + space + piece) > width:
+                lines.append(line)
+                line, space = later, ""
+            line, is_empty = line + space + piece, False
+    return lines if is_empty else [*lines, line]
 
 
 def _folded(line: str, stream: TextIO) -> str:

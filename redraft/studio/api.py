@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import wraps
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from pydantic import BaseModel
 from starlette.requests import Request
@@ -25,9 +25,9 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import contracts, models, run_views
 from redraft.studio.batches import BATCHES
-from redraft.studio.context import Extension, context_of, read, run_of, streamed, work_of
+from redraft.studio.context import Extension, context_of, read, reading, run_of, streamed, work_of
 from redraft.studio.doors import NotFound
-from redraft.studio.endpoints import Endpoint, is_by_page, openapi, query_of, typed
+from redraft.studio.endpoints import Endpoint, openapi, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, other_process_events
 from redraft.studio.orders import BatchBody, RunBody
 from redraft.studio.run_views import RunFilter, RunList
@@ -37,8 +37,8 @@ from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count_words, score
 
 
-def all_packs(store: Store) -> BaseModel:
-    """Return all questions and key facts, newest first."""
+def all_packs(store: Store) -> Any:
+    """List packs of questions and key facts."""
     kinds: dict[contracts.PackKind, Sequence[tuple[Pack | KeyFacts, str]]]
     kinds = {"questions": store.packs.all(), "keyfacts": store.keyfacts.all()}
     titles = store.documents.titles_of({part.document for parts in kinds.values() for part, _ in parts})
@@ -74,25 +74,6 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
     return keyfacts_json(store.documents.get(facts.document), facts)
 
 
-T = TypeVar("T")
-
-
-def handling(
-    work: Callable[..., T], parameter: str = "run", body: type[BaseModel] | None = None
-) -> Callable[[Request], Awaitable[T]]:
-    """Return a handler that calls `work` with the store and the run in the address, or what another parameter names.
-    With a model it is also given the body of the request, and may write."""
-
-    @wraps(work)
-    async def handler(request: Request) -> T:
-        values = [validated(body, await json_of(request))] if body else []
-        key = (await run_of(request)).id if parameter == "run" else request.path_params[parameter]
-        store = work_of(request).session.store if body else context_of(request).reading
-        return await off_loop(work, store, key, *values)
-
-    return handler
-
-
 async def runs(request: Request) -> RunList:
     """List runs."""
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
@@ -123,15 +104,7 @@ async def status(request: Request) -> contracts.RunStatus:
     """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
     at_work = work is not None and run.id in work.feeds.at_work
-    address = "" if is_by_page(request) else f"/api/runs/{run.id}"
-    return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work, address=address)
-
-
-async def evidence(request: Request) -> BaseModel:
-    """Return the evidence for a sentence or a finding."""
-    query = query_of(request, contracts.EvidenceFilter)
-    dossier = await read(request, read_dossier, (await run_of(request)).id)
-    return run_views.evidence_of(dossier, **query.model_dump())
+    return await read(request, partial(run_views.status_of, run=run, at_work=at_work))
 
 
 async def events(request: Request) -> Response:
@@ -180,9 +153,10 @@ async def review(request: Request) -> contracts.RunStatus:
     return await status(request)
 
 
-async def listed_packs(request: Request) -> BaseModel:
-    """List packs of questions and key facts."""
-    return await read(request, all_packs)
+async def opine(request: Request) -> BaseModel:
+    """Agree or disagree with a finding. An opinion that does neither withdraws another. Return all of them."""
+    opinion, store = validated(contracts.OpinionInput, await json_of(request)), work_of(request).session.store
+    return await off_loop(run_views.say, store, (await run_of(request)).id, opinion)
 
 
 async def description(request: Request) -> dict[str, Any]:
@@ -225,26 +199,23 @@ ENDPOINTS = (
     Endpoint("GET", "/api/offer", offer_of),
     Endpoint("POST", "/api/chapters", chapters, BatchBody, gives=contracts.ChapterList, forms=True),
     Endpoint("GET", _RUN, status),
-    Endpoint("GET", f"{_RUN}/result", handling(run_views.result_of), says="The result of a run."),
-    Endpoint("GET", f"{_RUN}/dossier", handling(read_dossier), says=_ABOUT_DOSSIER),
-    Endpoint("GET", f"{_RUN}/evidence", evidence, gives=contracts.SentenceEvidence, query=contracts.EvidenceFilter),
-    Endpoint("GET", f"{_RUN}/pieces", handling(run_views.pieces_of), gives=contracts.PieceList),
+    reading(f"{_RUN}/result", run_views.result_of, says="The result of a run."),
+    reading(f"{_RUN}/dossier", read_dossier, says=_ABOUT_DOSSIER),
+    reading(f"{_RUN}/evidence", run_views.evidence_of, contracts.SentenceEvidence, query=contracts.EvidenceFilter),
+    reading(f"{_RUN}/pieces", run_views.pieces_of, contracts.PieceList),
     Endpoint("GET", f"{_RUN}/events", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", stop, says="Stop a run. Finished work is kept."),
     Endpoint("POST", f"{_RUN}/resume", resume, contracts.ResumeBody),
     Endpoint("POST", f"{_RUN}/ask", ask, contracts.QuestionBody, 201, gives=contracts.StartedRun),
-    Endpoint("GET", f"{_RUN}/answers", handling(answers_of), gives=contracts.AnswerList),
+    reading(f"{_RUN}/answers", answers_of, contracts.AnswerList),
     Endpoint("GET", f"{_RUN}/review", question, gives=contracts.PendingReview, works=True),
     Endpoint("POST", f"{_RUN}/review", review, ReviewAnswer, 202),
-    Endpoint("GET", f"{_RUN}/opinions", handling(run_views.opinions_of), gives=contracts.OpinionList),
-    Endpoint(
-        *("POST", f"{_RUN}/opinions", handling(run_views.say, body=contracts.OpinionInput), contracts.OpinionInput),
-        gives=contracts.OpinionList,
-    ),
+    reading(f"{_RUN}/opinions", run_views.opinions_of, contracts.OpinionList),
+    Endpoint("POST", f"{_RUN}/opinions", opine, contracts.OpinionInput, gives=contracts.OpinionList),
     *models.ENDPOINTS,
-    Endpoint("GET", "/api/packs", listed_packs, gives=contracts.PackList),
-    Endpoint("GET", "/api/packs/{pack}", handling(pack_contents, "pack"), gives=contracts.ExportedPack),
-    Endpoint("GET", "/api/keyfacts/{keyfacts}", handling(keyfacts_contents, "keyfacts"), gives=contracts.ExportedPack),
+    reading("/api/packs", all_packs, contracts.PackList),
+    reading("/api/packs/{pack}", pack_contents, contracts.ExportedPack),
+    reading("/api/keyfacts/{keyfacts}", keyfacts_contents, contracts.ExportedPack),
     *RUN_ACTIONS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", description, says="This description of the API."),

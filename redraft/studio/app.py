@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
+import mimetypes
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from redraft.errors import RedraftError
 from redraft.report.pages.html import PAGES
@@ -32,49 +31,15 @@ from redraft.studio.run_pages import WORKING as RUN_PAGES
 from redraft.studio.run_pages import run as run_page
 from redraft.studio.run_views import RunRows
 
-_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
-
-
-@cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
-    """Return the content, media type and mark of all static files by name, read once. An address is looked up in them,
-    and never used as a path."""
-    static_files = {}
-    packages = (PAGES, PACKAGE, *(extension.package for extension in extensions()))
-    folders = [(files(package) / "static", "") for package in packages]
-    for folder, name in folders:
-        for path in folder.iterdir():
-            if path.is_dir():
-                folders.append((path, f"{name}{path.name}/"))
-            elif (kind := _TYPES.get(path.name.rpartition(".")[2])) is not None:
-                content = path.read_bytes()
-                mark = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-                static_files[f"{name}{path.name}"] = (content, kind, mark)
-    return static_files
-
-
-async def static_file(request: Request) -> Response:
-    """Return a style sheet or a script."""
-    file = _files().get(request.path_params["name"])
-    if file is None:
-        raise HTTPException(404)
-    content, kind, mark = file
-    headers = {"etag": mark, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == mark:
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=kind, headers=headers)
-
-
 _READING = (
     Route("/", RedirectResponse("/runs", 303), methods=["GET"]),
     Route("/runs", pages.runs),
     Route("/compare", pages.compare),
-    Route("/packs", partial(pages.list_page, name="packs", handler=api.listed_packs)),
+    Route("/packs", pages.pack_list),
     Route("/packs/{pack}", pages.pack),
     Route("/keyfacts/{keyfacts}", pages.keyfacts),
     *pages.BATCH_READING,
     Route("/api", pages.api),
-    Route("/static/{name:path}", static_file),
 )
 # These precede the route of a single run.
 _WORKING = (
@@ -91,10 +56,12 @@ _WORKING = (
 
 def studio(config: StudioConfig) -> Starlette:
     """Return the studio of a database. A read-only studio has no routes that write."""
-    # Read before the event loop starts.
-    _files()
     added = extensions()
+    # Browsers would not run a script of another type, and some systems have one for this ending.
+    mimetypes.add_type("text/javascript", ".js")
+    packages = (PAGES, PACKAGE, *(extension.package for extension in added))
     routes = [
+        Mount("/static", StaticFiles(packages=[(package, "static") for package in packages])),
         *(() if config.read_only else (*_WORKING, *(route for extension in added for route in extension.working))),
         *_READING,
         *(route for extension in added for route in extension.reading),

@@ -8,30 +8,27 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from redraft.batches.queue import Batches, BatchItemRow, Status, item_in
 from redraft.batches.request import BatchEstimate
-from redraft.batches.sources import source_name
+from redraft.batches.sources import source_name, with_result
 from redraft.batches.tables import BatchSnapshot, read_snapshot, report_on
 from redraft.domain import record_json, widened
 from redraft.errors import RedraftError, RunCommand, RunError
 from redraft.llm.addresses import shown_name
-from redraft.report.history.judges import offline_checked
-from redraft.report.history.trace import scores_of
-from redraft.report.tables import Table
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop, storable
 from redraft.store.store import Store
 from redraft.studio import contracts
-from redraft.studio.context import context_of, read, streamed, work_of
-from redraft.studio.doors import NotFound, error_on_page
-from redraft.studio.endpoints import Endpoint, is_by_page, query_of, typed
+from redraft.studio.context import context_of, read, reading, streamed, work_of
+from redraft.studio.doors import NotFound, worded_error
+from redraft.studio.endpoints import Endpoint, typed
 from redraft.studio.feeds import EVENT_STREAM, Message
 from redraft.studio.orders import BatchBody
 from redraft.studio.run_views import page_at
@@ -48,7 +45,7 @@ from redraft.studio.start import (
 from redraft.text.sanitizer import one_line, scrubbed
 
 _PAUSE = 1.0
-_USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
+_USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"}) | {"goals": {}}
 _MAX_NAMED = 3
 _API = "/api/batches"
 _MADE = re.compile(r"[0-9a-f]{8}")
@@ -64,57 +61,31 @@ def find_batch(store: Store, name: str) -> BatchSnapshot:
         raise NotFound(f"there is no batch {name!r:.80}", fix=(RunCommand("batch status"), " lists them")) from error
 
 
-def all_batches(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> Any:
-    """Return all batches, with errors as pages or as the API tell them."""
-    snapshots = (read_snapshot(store, batch.name) for batch in Batches(store).all())
-    return contracts.BatchList(
-        batches=tuple(status_of(store, snapshot, at_work, by_page=by_page) for snapshot in snapshots)
-    )
+def all_batches(store: Store, at_work: frozenset[str]) -> Any:
+    """Return all batches, with those at work in this studio named."""
+    return contracts.BatchList(batches=tuple(status_of(store, batch.name, at_work) for batch in Batches(store).all()))
 
 
-def status_of(
-    store: Store, snapshot: BatchSnapshot, at_work: frozenset[str], *, by_page: bool
-) -> contracts.BatchStatus:
-    """Return the status of a batch, with its error as pages or as the API tell it."""
+def status_of(store: Store, name: str, at_work: frozenset[str]) -> contracts.BatchStatus:
+    """Return the status of a batch."""
+    snapshot = find_batch(store, name)
     # Settings from another version of redraft are shown as far as this version knows them.
-    settings = {**_USUAL, **(snapshot.asked.get("settings") or {})}
-    refinement = snapshot.asked.get("refinement") or {}
+    settings, refinement = (snapshot.asked.get(part) or {} for part in ("settings", "refinement"))
+    asked = SimpleNamespace(**{**_USUAL, **settings, **refinement, **snapshot.limits})
     return widened(
         contracts.BatchStatus,
         snapshot,
-        batch=snapshot.name,
-        title=_title(store, snapshot.name),
-        items=snapshot.counts,
-        error=error_on_page(snapshot.error, "" if by_page else f"{_API}/{snapshot.name}"),
-        model=settings["model"],
-        shown_name=shown_name(settings["model"], settings.get("base_url")),
-        strategy=settings["strategy"],
-        words=settings["words"],
-        goals=refinement.get("goals", {}),
-        max_cost=snapshot.limits.get("max_cost"),
-        max_calls=snapshot.limits.get("max_calls"),
-        at_work=snapshot.name in at_work,
-        orders=orders(snapshot, at_work),
+        asked,
+        title=_title(store, name),
+        error=worded_error(snapshot.error, f"{_API}/{name}"),
+        shown_name=shown_name(asked.model, settings.get("base_url")),
+        at_work=name in at_work,
         left_out=tuple(scrubbed(note) for note in snapshot.asked.get("left_out", ())),
     )
 
 
-def orders(snapshot: BatchSnapshot, at_work: frozenset[str]) -> tuple[contracts.BatchOrder, ...]:
-    """Return the orders that a batch accepts now."""
-    counts, stage = snapshot.counts, snapshot.status
-    orders_possible: list[contracts.BatchOrder] = []
-    if stage in ("working", "idle"):
-        orders_possible.append("pause")
-    if stage in ("working", "idle") or (stage == "paused" and counts.leased):
-        orders_possible.append("cancel")
-    remaining = counts.waiting or counts.failed or counts.aside
-    if remaining and stage != "working" and snapshot.name not in at_work:
-        orders_possible.append("resume")
-    return tuple(orders_possible)
-
-
-def items_of(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_page: bool = True) -> contracts.Page:
-    """Return a page of the documents of a batch. Only these are read."""
+def items_of(store: Store, name: str, item_filter: contracts.ItemFilter) -> contracts.Page:
+    """Return a page of the documents of a batch."""
     find_batch(store, name)
     where, values = _chosen(name, item_filter.state, item_filter.q)
     total = int(store.connection.rows(f"SELECT count(*) AS n FROM items WHERE {where}", values)[0]["n"])  # noqa: S608
@@ -122,7 +93,8 @@ def items_of(store: Store, name: str, item_filter: contracts.ItemFilter, *, by_p
     pages, page = page_at(total, item_filter.page, per)
     query = f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?"  # noqa: S608
     item_rows = store.connection.rows(query, (*values, per, (page - 1) * per))
-    rows = tuple(_row(store, item_in(row), by_page=by_page) for row in item_rows)
+    # Only these are read.
+    rows = tuple(_row(store, item_in(row)) for row in item_rows)
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return contracts.ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
 
@@ -155,43 +127,33 @@ def failures(store: Store, name: str) -> tuple[contracts.ItemRow, ...]:
     return tuple(_row(store, item_in(row)) for row in store.connection.rows(query, (name, _MAX_NAMED)))
 
 
-def _row(store: Store, item: BatchItemRow, *, by_page: bool = True) -> contracts.ItemRow:
-    run = store.runs.get(item.run) if item.run else None
-    draft = store.runs.draft(run.draft) if run and run.draft else None
-    totals = store.calls.totals(run.id) if run else None
-    document = run.document if run else item.document
+def _row(store: Store, item: BatchItemRow) -> contracts.ItemRow:
+    result = with_result(store, item)
     return widened(
         contracts.ItemRow,
-        item,
+        result,
+        short=item.short,
         source=one_line(item.source),
         number=item.idx + 1,
         name=source_name(item.source),
-        title=one_line(store.documents.title(document)) if document else "",
-        document=document,
-        words=draft.words if draft else None,
-        scores=scores_of(store, [run])[0] if run else {},
-        offline_check=bool(run and offline_checked(run)),
-        gaps=len(store.runs.gaps.of(run.id)) if run else None,
-        calls=totals.calls if totals else None,
-        cost_usd=totals.cost_usd if totals else None,
-        error=error_on_page(item.error, "" if by_page else f"{_API}/{item.batch}"),
+        title=one_line(store.documents.title(result.document)) if result.document else "",
+        error=worded_error(item.error, f"{_API}/{item.batch}"),
     )
 
 
-def tables_of(store: Store, name: str) -> tuple[Table, ...]:
+def tables_of(store: Store, name: str) -> Any:
     """Return the results of a batch as tables."""
-    return report_on(store, find_batch(store, name)).tables
+    return contracts.BatchTables(tables=report_on(store, find_batch(store, name)).tables)
 
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """Yield the progress of a batch until no process is running it."""
-    before: Message = {}
+    before: BatchSnapshot | None = None
     while True:
         snapshot = await off_loop(find_batch, store, name)
-        now: Message = {"kind": "progress", **record_json(snapshot)}
-        if now != before:
-            before = now
-            yield now
+        if snapshot != before:
+            before = snapshot
+            yield {"kind": "progress", **record_json(snapshot)}
         if snapshot.status not in ("working", "idle") and not snapshot.counts.leased:
             yield {"kind": "done" if snapshot.status == "done" else "stopped", "status": snapshot.status}
             return
@@ -208,10 +170,9 @@ ORDERS: Mapping[contracts.BatchOrder, str] = {
 """The orders, with what each does."""
 
 
-async def listed(request: Request) -> BaseModel:
+async def listed(request: Request) -> Any:
     """List batches."""
-    listing = partial(all_batches, by_page=is_by_page(request))
-    return await read(request, listing, context_of(request).batches_at_work)
+    return await read(request, all_batches, context_of(request).batches_at_work)
 
 
 async def start(request: Request) -> contracts.BatchStatus | Response:
@@ -224,36 +185,22 @@ async def start(request: Request) -> contracts.BatchStatus | Response:
 
 async def status(request: Request, name: str = "") -> contracts.BatchStatus:
     """Return the status of a batch. It is that in the address, or another one."""
-    batch_name, by_page = name or request.path_params["batch"], is_by_page(request)
-    running = context_of(request).batches_at_work
-    snapshot = await read(request, find_batch, batch_name)
-    return await read(request, lambda store: status_of(store, snapshot, running, by_page=by_page))
-
-
-async def items(request: Request) -> contracts.Page:
-    """Return a page of the documents of a batch."""
-    list_items = partial(items_of, by_page=is_by_page(request))
-    return await read(request, list_items, request.path_params["batch"], query_of(request, contracts.ItemFilter))
+    at_work = context_of(request).batches_at_work
+    return await read(request, status_of, name or request.path_params["batch"], at_work)
 
 
 async def carry_out(request: Request, order: contracts.BatchOrder) -> contracts.BatchStatus:
     """Pause, cancel or resume a batch, and return its new status; refuse an order that does not fit its status."""
-    name, work = request.path_params["batch"], work_of(request)
-    snapshot = await read(request, find_batch, name)
-    if order not in orders(snapshot, context_of(request).batches_at_work):
+    before, work = await status(request), work_of(request)
+    name = before.name
+    if order not in before.orders:
         fix = (RunCommand("batch status", name), " shows its status")
-        raise RunError(f"batch {name!r:.80} is {snapshot.status}: there is nothing to {order}", fix=fix)
+        raise RunError(f"batch {name!r:.80} is {before.status}: there is nothing to {order}", fix=fix)
     if order == "resume":
         await work.resume_batch(name, await limit_asked(request))
     else:
         await off_loop(Batches(work.session.store).set_status, name, _DOES[order])
     return await status(request)
-
-
-async def tables(request: Request) -> BaseModel:
-    """Return the results of a batch as tables."""
-    tables_of_batch = await read(request, tables_of, request.path_params["batch"])
-    return contracts.BatchTables(tables=tables_of_batch)
 
 
 async def events(request: Request) -> Response:
@@ -301,8 +248,8 @@ _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
     Endpoint("GET", "/api/batches", listed, gives=contracts.BatchList),
     Endpoint("POST", "/api/batches", start, BatchBody, 201, plans=BatchEstimate, forms=True),
-    Endpoint("GET", f"{_BATCH}/items", items, gives=contracts.ItemList, query=contracts.ItemFilter),
-    Endpoint("GET", f"{_BATCH}/tables", tables, gives=contracts.BatchTables),
+    reading(f"{_BATCH}/items", items_of, contracts.ItemList, query=contracts.ItemFilter),
+    reading(f"{_BATCH}/tables", tables_of, contracts.BatchTables),
     Endpoint("GET", f"{_BATCH}/download/{{form}}", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", events, kind=EVENT_STREAM),
     *(

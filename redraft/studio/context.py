@@ -8,19 +8,20 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from redraft import plugins
 from redraft.batches.api import run_batch
-from redraft.batches.queue import Batch, Batches, BatchItemRow
+from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import BatchRequest, open_again, open_batch
-from redraft.batches.sources import file_name
+from redraft.batches.sources import of_document
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.llm.budget import PriceTable
@@ -32,11 +33,10 @@ from redraft.settings import Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
-from redraft.studio.endpoints import Endpoint
+from redraft.studio.endpoints import Endpoint, query_of
 from redraft.studio.feeds import ENDS, EVENT_STREAM, Feed, Feeds, Message
 from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows, stamps_of
-from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
 
 _log = logging.getLogger("redraft")
@@ -101,12 +101,8 @@ class WorkManager:
 
     async def start_batch(self, startable: StartableRuns, batch_request: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
-        store, sources = self.session.store, []
-        for document in startable.documents:
-            await off_loop(store.documents.add, document)
-            source = document.source or one_line(document.title) or "document"
-            file = file_name(source.rpartition(".")[0] or source)
-            sources.append(BatchItemRow(f"{source}#{document.id[:8]}", file, document=document.id))
+        store = self.session.store
+        sources = [await off_loop(of_document, store, document, document.source) for document in startable.documents]
         limits = limits_of(self.runner.limits or Limits(), startable.asked.max_cost)
         options: dict[str, Any] = {"folder": "", "name": name or None, "left_out": startable.left_out}
         return self._begin_batch(await off_loop(partial(open_batch, store, sources, batch_request, limits, **options)))
@@ -143,7 +139,6 @@ class WorkManager:
         await self.feeds.aclose()
 
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -282,6 +277,25 @@ def work_of(request: Request) -> WorkManager:
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:
     """Call `work(store, *args)` in a thread."""
     return await off_loop(work, context_of(request).reading, *args)
+
+
+def reading(
+    path: str,
+    work: Callable[..., object],
+    gives: type[BaseModel] | None = None,
+    *,
+    query: type[BaseModel] | None = None,
+    says: str = "",
+) -> Endpoint:
+    """Return an endpoint that calls `work` in a thread, with the store, what its address names, and its query."""
+
+    @wraps(work)
+    async def handler(request: Request) -> object:
+        names = request.path_params.items()
+        values = [(await run_of(request)).id if name == "run" else value for name, value in names]
+        return await read(request, work, *values, *([query_of(request, query)] if query else []))
+
+    return Endpoint("GET", path, handler, says=says, gives=gives, query=query)
 
 
 def streamed(request: Request, messages: AsyncIterator[Message]) -> Response:

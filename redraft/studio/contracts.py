@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_mod
 from pydantic.dataclasses import dataclass as record
 
 from redraft.batches.sources import DocumentResult
-from redraft.batches.tables import Stage as BatchStage
-from redraft.domain import DEFERRED, Finding, ItemCounts, Piece, ReviewQuestion
+from redraft.batches.tables import BatchSnapshot
+from redraft.domain import DEFERRED, Finding, Piece, ReviewQuestion, computed
 from redraft.report.dossier.contents import FindingHistory
 from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
@@ -57,7 +57,7 @@ class ResumeBody(RequestBody):
     """How a run or a batch goes on."""
 
     max_cost: float | None = Field(default=None, gt=0)
-    """Stop before it costs more US dollars in all; by default the limit that it has."""
+    """Stop before it costs more US dollars in all; by default the limit that it has anyway."""
 
 
 class QuestionBody(RequestBody):
@@ -173,39 +173,36 @@ Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
 """A state of documents; `short` means done, but a goal was missed."""
 
 
-class BatchStatus(Entry):
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class BatchStatus(BatchSnapshot):
     """The status of a batch, what was asked of it, and within which limits."""
 
-    folder: str | None
+    title: Line
+    """Its name, or its first documents if it was given none."""
     model: str
-    shown_name: str = Field(default="", exclude=True)
+    shown_name: Annotated[str, Field(exclude=True)] = ""
     """The model's name for people."""
     strategy: str
     words: int | None
     goals: dict[str, float]
-    max_cost: float | None
-    max_calls: int | None
+    max_cost: float | None = None
+    max_calls: int | None = None
     left_out: tuple[str, ...]
     """The files that could not be read, and why."""
-    batch: str
-    title: Line
-    """Its name, or its first documents if it was given none."""
-    status: BatchStage
-    created: str
-    items: ItemCounts
-    calls: int
-    cost_usd: float | None
-    """None if a price is unknown."""
-    a_minute: float | None
-    """Documents finished per minute in the last ten minutes; None if the batch is not running."""
-    seconds_left: float | None
-    """At this rate."""
-    error: dict[str, str] | None
-    """An error that affects every document."""
     at_work: bool
     """Whether this studio is running it."""
-    orders: tuple[BatchOrder, ...]
-    """The orders that it accepts now."""
+
+    @computed
+    def orders(self) -> tuple[BatchOrder, ...]:
+        """The orders that it accepts now."""
+        is_open, counts = self.status in ("working", "idle"), self.counts
+        is_left = bool(counts.waiting or counts.failed or counts.aside)
+        accepted: dict[BatchOrder, bool] = {
+            "pause": is_open,
+            "cancel": is_open or (self.status == "paused" and counts.leased > 0),
+            "resume": is_left and self.status != "working" and not self.at_work,
+        }
+        return tuple(order for order, is_accepted in accepted.items() if is_accepted)
 
 
 BatchList = create_model("BatchList", batches=tuple[BatchStatus, ...])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -78,13 +79,17 @@ def labels() -> Mapping[str, str]:
     return by_name
 
 
-def error_on_page(error: Mapping[str, Any] | None, address: str = "") -> dict[str, str] | None:
-    """Return a stored error as the pages show it, or as the API tells it of what has an `address` there. What a bug
+by_program: ContextVar[bool] = ContextVar("by_program", default=False)
+"""Whether a program asks, and not a page of the studio or a browser for one."""
+
+
+def worded_error(error: Mapping[str, Any] | None, address: str) -> dict[str, str] | None:
+    """Return a stored error as the pages show it, or as the API tells programs of what has this `address`. What a bug
     raised is for developers, who find it with `redraft show`."""
     if error is None:
         return None
     if error.get("code") == "bug":
         hint = "see `redraft show`, and please report it"
         return {"code": "bug", "message": "something unexpected happened", "hint": hint}
-    worded = error_for(ApiDoor(address) if address else PAGE, {"code": "", **error})
+    worded = error_for(ApiDoor(address) if by_program.get() else PAGE, {"code": "", **error})
     return {name: scrubbed(text) for name, text in worded.items()}

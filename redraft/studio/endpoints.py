@@ -11,18 +11,20 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from jinja2 import Template
 from pydantic import BaseModel, ValidationError, create_model
-from pydantic.json_schema import models_json_schema
+from pydantic.dataclasses import is_pydantic_dataclass
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from redraft.domain import adapter_of
 from redraft.errors import RedraftError
 from redraft.fields import first_error, validated
 from redraft.report.pages.html import allowed, static
 from redraft.store.connection import off_loop
 from redraft.studio.comparison_views import PACKAGE, environment
-from redraft.studio.doors import PAGE, ApiDoor, PageDoor
+from redraft.studio.doors import PAGE, ApiDoor, PageDoor, by_program
 
 V = TypeVar("V", bound=BaseModel)
 
@@ -93,15 +95,10 @@ def is_for_programs(path: str) -> bool:
     return path == "/api" or path.startswith("/api/")
 
 
-def is_by_page(request: Request) -> bool:
-    """Return whether a page of the studio asks, or a browser for one, and no program."""
-    return not is_for_programs(request.url.path) or request.headers.get("sec-fetch-site") == "same-origin"
-
-
 async def refused(request: Request, error: Exception) -> Response:
     """Return the reply to a request that failed: JSON for the API, a page of the studio for browsers."""
     door: PageDoor | ApiDoor = PAGE
-    if not is_by_page(request):
+    if by_program.get():
         address = "/".join(request.url.path.split("/")[:4])
         door = ApiDoor("/api/runs/RUN" if address == "/api/runs" else address)
     status, problem = problem_of(error, door)
@@ -122,7 +119,7 @@ def refusal(path: str, status: int, problem: Problem) -> Response:
     return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {allowed(sheet)}"})
 
 
-Handler = Callable[[Request], Awaitable[BaseModel | Mapping[str, Any] | Response]]
+Handler = Callable[[Request], Awaitable[object]]
 M = TypeVar("M", bound=BaseModel)
 _REF = "#/components/schemas/{model}"
 _JSON = "application/json"
@@ -139,7 +136,7 @@ class Endpoint:
     status: int = 200
     says: str = ""
     """A sentence that describes it better than the first one of the docstring."""
-    gives: type[BaseModel] | None = None
+    gives: type | None = None
     """The model of the reply, where the handler returns no model."""
     query: type[BaseModel] | None = None
     """The model of the query parameters."""
@@ -164,13 +161,13 @@ class Endpoint:
         return self.says or f"{first[:1].upper()}{first[1:]}."
 
     @property
-    def reply(self) -> type[BaseModel] | None:
+    def reply(self) -> type | None:
         """The model of the reply; None if the reply is not JSON."""
         if self.gives is not None:
             return self.gives
         returned = get_type_hints(self.handler).get("return")
         models = [model for model in (*get_args(returned), returned) if isinstance(model, type)]
-        return next((model for model in models if issubclass(model, BaseModel) and model is not BaseModel), None)
+        return next((model for model in models if is_described(model) and model is not BaseModel), None)
 
     def route(self) -> Route:
         """Return the route, which converts what the handler returns to JSON unless it is a response."""
@@ -178,7 +175,7 @@ class Endpoint:
 
     async def _answer(self, request: Request) -> Response:
         response = await self.handler(request)
-        if isinstance(response, BaseModel):
+        if is_described(type(response)):
             return await off_loop(typed, response, self.status)
         return response if isinstance(response, Response) else JSONResponse(response, self.status)
 
@@ -218,19 +215,22 @@ def query_of(request: Request, model: type[M]) -> M:
     return validated(model, {name: value for name, value in request.query_params.items() if value})
 
 
-def typed(value: BaseModel, status: int = 200) -> Response:
+def is_described(kind: type) -> bool:
+    """Return whether the description of the API has the fields of a class."""
+    return issubclass(kind, BaseModel) or is_pydantic_dataclass(kind)
+
+
+def typed(value: object, status: int = 200) -> Response:
     """Return a value as a JSON response."""
-    return Response(value.model_dump_json(), status, media_type=_JSON)
+    return Response(adapter_of(type(value)).dump_json(value, by_alias=True), status, media_type=_JSON)
 
 
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 description of the API."""
-    models: set[type[BaseModel]] = {ProblemReply}
-    for endpoint in endpoints:
-        models |= {model for model in (endpoint.reply, endpoint.takes, endpoint.plans) if model is not None}
-    refs, defined = models_json_schema(
-        [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
-    )
+    replies = {ProblemReply, *(model for endpoint in endpoints for model in (endpoint.reply, endpoint.plans) if model)}
+    models: list[tuple[Any, JsonSchemaMode]] = [(model, "serialization") for model in replies]
+    models += [(model, "validation") for model in {endpoint.takes for endpoint in endpoints if endpoint.takes}]
+    refs, defined = models_json_schema(sorted(models, key=lambda entry: entry[0].__name__), ref_template=_REF)
     schemas: dict[Any, Any] = {model: ref for (model, _), ref in refs.items()}
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:

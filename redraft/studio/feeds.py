@@ -5,23 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from itertools import takewhile
-from operator import itemgetter
 from typing import Any
 
 from redraft.cli.views.progress import ProgressTotals
 from redraft.errors import RedraftError
-from redraft.events import (
-    CallAnswered,
-    CallFailed,
-    CallStarted,
-    Event,
-    RunDone,
-    RunStarted,
-    event_json,
-)
+from redraft.events import Event, RunDone, RunStarted, event_json
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.doors import PAGE
@@ -31,7 +21,7 @@ Message = dict[str, Any]
 ENDS = frozenset({"done", "waiting", "error", "stopped"})
 """The kinds of events that end a feed."""
 EVENT_STREAM = "text/event-stream"
-_PASSING = (CallStarted, CallAnswered, CallFailed)
+_OF_CALLS = frozenset({"asking", "call", "failed_call"})
 # Watchers that fall behind get only the latest events of calls; all calls are counted.
 _RECENT = 500
 # Feeds of finished runs are kept for pages that are opened a little later.
@@ -55,9 +45,10 @@ class Feed:
         self.over = False
         self.error: RedraftError | None = None
         self.progress = ProgressTotals()
-        self._last = 0
-        self._kept: list[tuple[int, Message]] = []
-        self._recent: deque[tuple[int, Message]] = deque(maxlen=_RECENT)
+        self._ended = False
+        self._messages: list[Message | None] = []
+        self._of_calls: deque[int] = deque()
+        """Where the latest events of calls are; None stands for earlier ones."""
         self._more = asyncio.Event()
         self._task = asyncio.create_task(self._follow(events))
 
@@ -65,8 +56,8 @@ class Feed:
         try:
             async for event in events:
                 self.progress.take(event)
-                self._show(event_json(event), passing=isinstance(event, _PASSING))
-            if not any(message["kind"] in ENDS for _, message in self._kept):
+                self._show(event_json(event))
+            if not self._ended:
                 # It has used up its budget after making a draft.
                 self._show({"kind": "stopped", "status": "stopped"})
         except RedraftError as error:
@@ -84,42 +75,34 @@ class Feed:
             self.over = True
             self._show(None)
 
-    def _show(self, message: Message | None, *, passing: bool = False) -> None:
+    def _show(self, message: Message | None) -> None:
         """Keep a message, if there is one, and wake the watchers."""
         if message is not None:
-            self._last += 1
-            (self._recent if passing else self._kept).append((self._last, message))
+            self._ended |= message["kind"] in ENDS
+            if message["kind"] in _OF_CALLS:
+                self._of_calls.append(len(self._messages))
+                if len(self._of_calls) > _RECENT:
+                    self._messages[self._of_calls.popleft()] = None
+            self._messages.append(message)
         self._more.set()
         self._more = asyncio.Event()
 
     async def watch(self) -> AsyncIterator[Message]:
         """Yield the events so far without single calls, then the progress, then each new event."""
-        at = self._last
-        for message in self._in_order(self._kept):
-            yield message
-        while not (self.over and at == self._last):
-            more = self._more
-            if at == self._last:
-                await more.wait()
-            # Only the end of each list is read.
-            news = [
-                numbered
-                for part in (self._kept, self._recent)
-                for numbered in takewhile(lambda numbered: numbered[0] > at, reversed(part))  # noqa: B023
-            ]
-            at = self._last
-            for message in self._in_order(sorted(news, key=itemgetter(0))):
+        at = len(self._messages)
+        news = [message for message in self._messages if message and message["kind"] not in _OF_CALLS]
+        while True:
+            # The progress comes after them, and an end last.
+            for message in (message for message in news if message["kind"] not in ENDS):
                 yield message
-
-    def _in_order(self, numbered: Sequence[tuple[int, Message]]) -> list[Message]:
-        """Return the messages with the progress after them, and an end last."""
-        messages = [message for _, message in numbered]
-        ends = [message for message in messages if message["kind"] in ENDS]
-        return [
-            *(message for message in messages if message["kind"] not in ENDS),
-            progress_message(self.progress),
-            *ends,
-        ]
+            yield progress_message(self.progress)
+            for message in (message for message in news if message["kind"] in ENDS):
+                yield message
+            if self.over and at == len(self._messages):
+                return
+            if at == len(self._messages):
+                await self._more.wait()
+            news, at = [message for message in self._messages[at:] if message], len(self._messages)
 
     async def first(self, *kinds: str) -> Message | None:
         """Return the first event of one of these kinds; None if the feed ends without one."""
@@ -130,7 +113,7 @@ class Feed:
 
     async def is_over(self) -> bool:
         """Return whether the feed is over. If its end has been shown, wait a moment for the rest."""
-        if not self.over and self._kept and self._kept[-1][1]["kind"] in ENDS:
+        if not self.over and self._ended:
             await asyncio.wait([self._task])
         return self.over
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from redraft.errors import RedraftError
 from redraft.sources import readable_size
 from redraft.studio.context import StudioConfig
+from redraft.studio.doors import by_program
 from redraft.studio.endpoints import Problem, is_for_programs, refusal
 
 MAX_BYTES = 20_000_000
@@ -73,6 +74,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers, path = Headers(scope=scope), str(scope["path"])
+        by_program.set(is_for_programs(path) and headers.get("sec-fetch-site") != "same-origin")
         query = dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
         token_places = self._token_places(scope, headers, query)
         if token_places and TOKEN_SENT in scope.get("state", {}):
@@ -85,7 +87,7 @@ class Guard:
                 reply_headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     reply_headers.setdefault(name, value)
-                reply_headers.setdefault("cache-control", "no-store")
+                reply_headers.setdefault("cache-control", "no-cache" if path.startswith("/static/") else "no-store")
             await send(message)
 
         async def receiving() -> Message:

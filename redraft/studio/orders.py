@@ -106,13 +106,14 @@ def optional_fields(models: Iterable[type[BaseModel]], base: type[BaseModel] = B
 
 
 @cache
-def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
-    """Return the groups of fields; `models` are the choices for validator and decider."""
+def groups(models: Sequence[str] = (), apart: frozenset[str] = frozenset()) -> tuple[ControlGroup, ...]:
+    """Return the groups of fields, without those that a form has `apart`; `models` are the choices for validator and
+    decider."""
     by_section: dict[Section, list[FormField]] = {section: [] for section in _GROUPS}
     for model in SETTINGS:
         for name in named_fields(model):
             field, option = model.model_fields[name], option_of(model, name)
-            if name in _APART or option is None:
+            if name in _APART | apart or option is None:
                 continue
             annotation: Any = field.annotation
             ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
@@ -262,19 +263,26 @@ class BatchBody(RunBody):
     """What to call the batch. Default: made from its settings and documents."""
 
 
-class StartableRuns(NamedTuple):
-    """A run that can be started, or a batch of them, with the whole documents."""
+AskedT = TypeVar("AskedT", bound=SettingsBody)
 
-    asked: RunBody
+
+class Startable(NamedTuple, Generic[AskedT]):
+    """What can be started: a run, a batch or an experiment, with the whole documents."""
+
+    asked: AskedT
     documents: tuple[Document, ...]
     left_out: tuple[str, ...] = ()
     """The files that cannot be read, and why."""
 
-    def read(self) -> tuple[Document, ...]:
-        """Return the documents, or the chosen chapters of each."""
-        if not self.asked.chapters:
-            return self.documents
-        return tuple(select(document, Selection(self.asked.chapters, skip=())) for document in self.documents)
+
+StartableRuns = Startable[RunBody]
+
+
+def texts_of(startable: StartableRuns) -> tuple[Document, ...]:
+    """Return the documents of runs, or the chosen chapters of each."""
+    if not startable.asked.chapters:
+        return startable.documents
+    return tuple(select(document, Selection(startable.asked.chapters, skip=())) for document in startable.documents)
 
 
 def batch_of(body: RunBody, models: Models) -> BatchRequest:

@@ -159,15 +159,17 @@ async def compare(request: Request) -> Response:
     names = {name: shown_name for run in runs for name, shown_name in shown_names(run.settings, run.judging).items()}
     compared = await read(request, read_comparison, [run.id for run in runs])
     view = await off_loop(comparison_view, compared, partial(with_names, names=names), names)
-    context = context_of(request)
-    variables = {**view, "here": "runs", "read_only": context.config.read_only, "menu": context.menu, "assets": None}
-    return HTMLResponse(await off_loop(template("studio/comparison.html").render, variables))
+    return await off_loop(partial(page, request, "comparison", "runs", assets=None, **view))
 
 
-async def list_page(request: Request, name: str, handler: Callable[[Request], Awaitable[object]]) -> Response:
-    """Show a list of the API, a page at a time."""
-    values: dict[str, Any] = {name: paged(request, getattr(await handler(request), name))}
-    return page(request, name, name, **values)
+async def batch_list(request: Request) -> Response:
+    """Show the list of batches."""
+    return page(request, "batches", "batches", batches=paged(request, (await batches.listed(request)).batches))
+
+
+async def pack_list(request: Request) -> Response:
+    """Show the list of packs."""
+    return page(request, "packs", "packs", packs=paged(request, (await read(request, studio_api.all_packs)).packs))
 
 
 async def pack(request: Request) -> Response:
@@ -238,17 +240,17 @@ def _rows_of(tables: Sequence[Table]) -> list[tuple[ShownTable, ...]]:
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
     status, item_filter = await batches.status(request), query_of(request, ItemFilter)
-    moves = status.status in ("working", "idle") or bool(status.items.leased)
-    ended = status.items.done + status.items.failed + status.items.aside
+    counts, ended = status.counts, status.counts.ended
+    moves = status.status in ("working", "idle") or bool(counts.leased)
     lines: Sequence[tuple[ShownTable, ...]] = ()
-    if ended and not moves and status.items.all <= batches.SHOWN_AT_ONCE:
-        lines = _rows_of(await read(request, batches.tables_of, status.batch))
-    path, query = f"/batches/{quote(status.batch, safe='')}", item_filter.model_dump(exclude_defaults=True)
+    if ended and not moves and counts.all <= batches.SHOWN_AT_ONCE:
+        lines = _rows_of((await read(request, batches.tables_of, status.name)).tables)
+    path, query = f"/batches/{quote(status.name, safe='')}", item_filter.model_dump(exclude_defaults=True)
     values: dict[str, Any] = {
         "wanted": item_filter,
-        "items": await batches.items(request),
+        "items": await read(request, batches.items_of, status.name, item_filter),
         "to": ListLinks(path, query, "#documents"),
-        "failures": await read(request, batches.failures, status.batch),
+        "failures": await read(request, batches.failures, status.name),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 
@@ -256,13 +258,13 @@ async def batch(request: Request) -> Response:
 async def batch_tables(request: Request) -> Response:
     """Show the tables of a batch of any size, without the first, which the head of the page repeats."""
     status = await batches.status(request)
-    tables = await read(request, batches.tables_of, status.batch)
-    lines, to = _rows_of(tables), ListLinks(f"/batches/{quote(status.batch, safe='')}", {})
+    tables = (await read(request, batches.tables_of, status.name)).tables
+    lines, to = _rows_of(tables), ListLinks(f"/batches/{quote(status.name, safe='')}", {})
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 
 BATCH_READING = (
-    Route("/batches", partial(list_page, name="batches", handler=batches.listed)),
+    Route("/batches", batch_list),
     Route("/batches/{batch:path}/tables", batch_tables),
     Route("/batches/{batch:path}", batch),
 )

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
@@ -31,7 +31,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import orders, run_views
 from redraft.studio.context import context_of, read, run_of, work_of
-from redraft.studio.endpoints import problem_of, template, with_names
+from redraft.studio.endpoints import problem_of, with_names
 from redraft.studio.models import look
 from redraft.studio.pages import page
 from redraft.studio.start import (
@@ -80,10 +80,8 @@ async def new(request: Request) -> Response:
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
-    status, message = problem_of(problem) if problem else (200, None)
     empty: dict[str, Any] = dict.fromkeys((*orders.BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
-    values["rubrics"] = orders.rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
     try:
         documents = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()
@@ -93,11 +91,26 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     parts = {part_read(document.notes) for document in documents}
     usual = {} if given.get("kind") == "refine" else {name: f"{goal:g}" for name, goal in DEFAULT_GOALS.items()}
     goals = dict(given.get("goals") or usual)
+    kept_part = parts.pop() if len(parts) == 1 else ""
+    return await form_page(request, "new", "new", values, problem, goals=goals, kept=documents, kept_part=kept_part)
+
+
+async def form_page(
+    request: Request,
+    name: str,
+    here: str,
+    values: dict[str, Any],
+    error: Exception | None,
+    apart: frozenset[str] = frozenset(),
+    **more: object,
+) -> Response:
+    """Show a form with some values and an error if any, and what can be chosen; some settings have a place `apart`."""
+    status, problem = problem_of(error) if error else (200, None)
+    values["rubrics"] = orders.rubric_lines(values["rubrics"])
     await look(request)
     offered = await offer_of(request)
-    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": orders.groups(tuple(offered.models))}
-    shared |= {"kept": documents, "kept_part": parts.pop() if len(parts) == 1 else ""}
-    return page(request, "new", "new", status, given=values, problem=message, **shared)
+    more |= {"given": values, "offer": offered, "groups": orders.groups(tuple(offered.models), apart)}
+    return page(request, name, here, status, problem=problem, **more)
 
 
 async def plan(request: Request) -> Response:
@@ -171,21 +184,17 @@ async def run(request: Request) -> Response:
         comparable = sorted(comparable, key=lambda row: row.run != status.parent)[:_MAX_OFFERED]
     dossier, word = await read(request, read_dossier, status.run), partial(with_names, names=status.shown_names)
     opinions = (await read(request, run_views.opinions_of, status.run)).model_dump(mode="json")
-    read_only = context.config.read_only
     variables = {
         **await off_loop(view, dossier, word, status.shown_names),
         "assets": None,
         "data": await off_loop(lambda: packed(page_data(dossier, word) | {"run": status.run})),
-        "here": "runs",
         "conversation": "studio/ask.html",
-        "read_only": read_only,
-        "menu": context.menu,
         "run": status,
         "said": bool(opinions["opinions"]),
         "others": comparable,
-        "opinions": packed({"run": status.run, "read_only": read_only, **opinions}),
+        "opinions": packed({"run": status.run, "read_only": context.config.read_only, **opinions}),
     }
-    return HTMLResponse(await off_loop(template("studio/run.html").render, variables))
+    return await off_loop(partial(page, request, "run", "runs", **variables))
 
 
 def _judgment(store: Store, run: str, names: Mapping[str, str]) -> str:

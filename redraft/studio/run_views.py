@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from redraft.errors import RunError, UsageError
 from redraft.order import ExperimentPart
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import read_dossier
 from redraft.report.history.results import RunResult, read_result
 from redraft.report.history.summaries import RunSummary, summaries
 from redraft.report.history.trace import read_trace
@@ -23,7 +23,7 @@ from redraft.store.runs import DAMAGE, HumanOpinion, Run
 from redraft.store.store import Store
 from redraft.store.table import now
 from redraft.studio.contracts import OpinionInput, OpinionList, Page, PieceList, RunStatus, SentenceEvidence
-from redraft.studio.doors import NotFound, error_on_page
+from redraft.studio.doors import NotFound, worded_error
 
 RUNNING = "running"
 _SCORE = "score."
@@ -110,7 +110,7 @@ class RunRows:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, tuple[tuple[str, str], RunSummary]] = {}
-        self._damaged: dict[str, str] = Field(default={})
+        self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def listed(self, run_filter: RunFilter) -> RunList:
@@ -171,23 +171,23 @@ _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
 _MAX_PIECES = 40
 
 
-def status_of(store: Store, run: Run, *, at_work: bool, address: str = "") -> RunStatus:
-    """Return the status of a run as the pages show it, or the API, where the run has an `address`."""
+def status_of(store: Store, run: Run, *, at_work: bool) -> RunStatus:
+    """Return the status of a run."""
     (row,) = summaries(store, [run])
     if at_work and row.status == "killed":
         # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
     resumable = row.status in _RESUMABLE and not isinstance(run.order, ExperimentPart)
     at_work = at_work and row.status == RUNNING
-    error = error_on_page(run.error, address)
+    error = worded_error(run.error, f"/api/runs/{run.id}")
     limit = run.limits.max_cost
     return RunStatus(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 
 def result_of(store: Store, run: str) -> RunResult:
-    """Return the result of a run, as `redraft show --json` prints it, with an error in the words of the API."""
+    """Return the result of a run, as `redraft show --json` prints it, with its error in the words of who asks."""
     record = read_result(store, run).record()
-    return record.model_copy(update={"error": error_on_page(record.error, f"/api/runs/{record.run}")})
+    return record.model_copy(update={"error": worded_error(record.error, f"/api/runs/{record.run}")})
 
 
 def pieces_of(store: Store, run: str) -> BaseModel:
@@ -205,8 +205,9 @@ def pieces_of(store: Store, run: str) -> BaseModel:
     )
 
 
-def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> BaseModel:
-    """Return the evidence for a sentence of the summary, or for a finding by its number or id."""
+def evidence_of(store: Store, run: str, query: Any) -> BaseModel:
+    """Return the evidence for a sentence or a finding. A finding is named by its number or id."""
+    dossier, sentence, finding = read_dossier(store, run), query.sentence, query.finding
     if (sentence is None) == (finding is None):
         raise UsageError("name one sentence or one finding", hint="add ?sentence= or ?finding= and its number")
     sentences = {entry.number: entry for entry in dossier.sentences}
@@ -229,7 +230,7 @@ def opinions_of(store: Store, run: str) -> BaseModel:
 
 
 def say(store: Store, run: str, opinion: OpinionInput) -> BaseModel:
-    """Agree or disagree with a finding. An opinion that does neither withdraws another. Return all of them."""
+    """Store an opinion on a finding, or withdraw it, and return all of them."""
     turns = read_trace(store, run).rounds
     drafts = [turn.draft.id for turn in turns if any(finding.id == opinion.finding for finding in turn.findings)]
     if not drafts:

@@ -204,27 +204,16 @@ def listening(host: str, port: int | None) -> socket.socket:
     tried = [port] if port is not None else list(range(USUAL_PORT, USUAL_PORT + _TRIED))
     for number in tried:
         try:
-            return _bound(host, number)
+            family, _, _, _, address = socket.getaddrinfo(host or None, number, type=socket.SOCK_STREAM)[0]
+            is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+            # Only listening proves that the port is free.
+            return socket.create_server(address[:2], family=family, backlog=128, dualstack_ipv6=is_dual)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or number == tried[-1]:
-                raise UsageError(
-                    f"cannot listen at {host}:{number}: {error.strerror or error}", fix=("choose another ", Set("port"))
-                ) from error
+                reason = (error.strerror or str(error)).partition(" (while")[0]
+                fix = ("choose another ", Set("port"))
+                raise UsageError(f"cannot listen at {host}:{number}: {reason}", fix=fix) from error
     raise AssertionError("there is at least one port to try")
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    family, kind, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
-    listener = socket.socket(family, kind)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        # Only listening proves that the port is free.
-        listener.listen(128)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
 
 
 def address_of(host: str, port: int, config: StudioConfig) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,13 +32,13 @@ from redraft.report.pages.html import dossier_page
 from redraft.runs.dry_run import RunPlan, plan_run
 from redraft.runs.order import SessionOrder, draft_of_round
 from redraft.runs.prepare import DRAFTED
-from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, GIVEN_STRATEGY, ModelSettings, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import orders
-from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import DocumentLine, RequestBody, ResumeBody, RunChoices, StartedRun
+from redraft.studio.context import StudioContext, WorkManager, context_of, found_run, read, reading, run_of, work_of
+from redraft.studio.contracts import DocumentLine, ResumeBody, RunChoices, StartedRun
 from redraft.studio.doors import NotFound
 from redraft.studio.endpoints import Endpoint
 from redraft.studio.guard import MAX_BYTES
@@ -84,17 +84,13 @@ def sample_book() -> Path | None:
 
 async def wanted_of(request: Request, model: type[orders.RunBody]) -> orders.StartableRuns:
     """Return the run or the batch that a form or a JSON body asks for."""
-    sent = await with_summary(await sent_with(request)) if is_form(request) else SentRequest(await json_of(request))
-    return await wanted_from(request, sent, model)
-
-
-def is_form(request: Request) -> bool:
-    """Return whether the body of a request is a form."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
+    return await wanted_from(request, await with_summary(await sent_with(request)), model)
 
 
 async def sent_with(request: Request) -> SentRequest:
-    """Return the fields and files of a form."""
+    """Return the fields and files of a form, or the fields of a JSON body."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
+        return SentRequest(await json_of(request))
     # A field for a file counts even if it is empty.
     async with request.form(max_files=MAX_FILES + 1, max_fields=_MAX_FIELDS, max_part_size=MAX_BYTES) as form:
         files = [upload for upload in form.getlist("file") if isinstance(upload, UploadFile) and upload.filename]
@@ -129,13 +125,8 @@ async def with_summary(sent: SentRequest) -> SentRequest:
 
 async def limit_asked(request: Request) -> float | None:
     """Return the limit of cost under which a form or a JSON body resumes something; None for the one that it has."""
-    body: Any = {}
-    if is_form(request):
-        async with request.form() as form:
-            body = {"max_cost": form.get("max_cost") or None}
-    elif await request.body():
-        body = await json_of(request)
-    return validated(ResumeBody, body).max_cost
+    fields = (await sent_with(request)).fields if await request.body() else {}
+    return validated(ResumeBody, fields).max_cost
 
 
 async def json_of(request: Request) -> Any:
@@ -178,29 +169,28 @@ async def wanted_from(
     """Return the run or the batch that a parsed request asks for."""
     body = validated(model, sent.fields)
     keys = [*([body.document] if body.document is not None else []), *getattr(body, "documents", ())]
+    named, is_batch = len(keys) + len(sent.files) + (body.text is not None), isinstance(body, orders.BatchBody)
     several = UsageError("more than one document was given", hint="give one, or start a batch of them")
-    if sent.kept and not (keys or sent.files or body.text is not None):
+    if named > 1 and not is_batch:
+        raise several
+    if sent.kept and not named:
         runs = context_of(request).pending.look(sent.kept)._replace(asked=body)
-        if not isinstance(body, orders.BatchBody) and len(runs.documents) > 1:
-            raise several
-        return runs
-    if not isinstance(body, orders.BatchBody) and len(keys) + len(sent.files) + (body.text is not None) > 1:
+    else:
+        runs = orders.Startable(body, *await _documents_of(request, sent.files, keys, body))
+    count = len(runs.documents)
+    if count > 1 and not is_batch:
         raise several
-
-    documents, left_out = await _documents_of(request, sent.files, keys, body)
-    if not isinstance(body, orders.BatchBody) and len(documents) > 1:
-        raise several
-    if not documents:
+    if not count:
         raise UsageError("no document was given", hint="give a file, or choose a document")
-    if len(documents) > _MAX_DOCUMENTS:
+    if count > _MAX_DOCUMENTS:
         fix = (RunCommand("batch"), " takes larger sets")
-        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
-    return orders.StartableRuns(body, documents, tuple(left_out))
+        raise UsageError(f"{count:,} documents are too many here: at most {_MAX_DOCUMENTS}", fix=fix)
+    return runs
 
 
 async def _documents_of(
     request: Request, files: Sequence[tuple[bytes, str]], keys: Sequence[str], body: orders.RunBody
-) -> tuple[tuple[Document, ...], list[str]]:
+) -> tuple[tuple[Document, ...], tuple[str, ...]]:
     """Return the documents of a request, and sentences that name what is left out; raise if no file can be read."""
     readers = [extension.read_documents for extension in context_of(request).extensions if extension.read_documents]
     read_documents = readers[0] if readers else lambda content, name: [load_bytes(content, name)]
@@ -226,7 +216,7 @@ async def _documents_of(
                 PurePath(same.source).name or one_line(same.title) for same in (document, first[document.id])
             )
             left_out.append(f"{name} has the same text as {other}")
-    return tuple(first.values()), left_out
+    return tuple(first.values()), tuple(left_out)
 
 
 def plain_name(name: str) -> str:
@@ -239,7 +229,9 @@ def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     order = orders.order_of(startable.asked, context.models)
     config = context.config
-    plan = plan_run(startable.read()[0], order, config.prices, context.reading, at_once=config.limits.concurrency)
+    plan = plan_run(
+        orders.texts_of(startable)[0], order, config.prices, context.reading, at_once=config.limits.concurrency
+    )
     orders.refuse_unpriced(plan.unpriced, orders.limits_of(config.limits, startable.asked.max_cost))
     return plan
 
@@ -247,7 +239,7 @@ def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
 async def plan_of_batch(context: StudioContext, startable: orders.StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
     settings = await off_loop(orders.batch_of, startable.asked, context.models)
-    documents = await off_loop(startable.read)
+    documents = await off_loop(orders.texts_of, startable)
     batch_estimate = await off_loop(estimate, documents, settings, context.config.prices)
     orders.refuse_unpriced(batch_estimate.unpriced, orders.limits_of(context.config.limits, startable.asked.max_cost))
     return batch_estimate.model_copy(update={"left_out": (*startable.left_out, *batch_estimate.troubles)})
@@ -258,7 +250,7 @@ async def start_run(request: Request, startable: orders.StartableRuns) -> str:
     summary of the parent if it is given one."""
     body = startable.asked
     order = await off_loop(orders.order_of, body, context_of(request).models)
-    document = (await off_loop(startable.read))[0]
+    document = (await off_loop(orders.texts_of, startable))[0]
     parent: str | None = None
     if body.parent:
         run = await read(request, found_run, body.parent)
@@ -271,7 +263,7 @@ async def start_run(request: Request, startable: orders.StartableRuns) -> str:
 async def start_batch(request: Request, startable: orders.StartableRuns) -> str:
     """Start the batch, and return its name."""
     settings = await off_loop(orders.batch_of, startable.asked, context_of(request).models)
-    startable = startable._replace(documents=await off_loop(startable.read))
+    startable = startable._replace(documents=await off_loop(orders.texts_of, startable))
     name = one_line(getattr(startable.asked, "name", "")).replace("/", "-")
     return await work_of(request).start_batch(startable, settings, name)
 
@@ -352,7 +344,14 @@ def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | by
     return result.title, WRITERS[kind.form](paper_of(result, cite))
 
 
-class ForkBody(RequestBody):
+if TYPE_CHECKING:
+    Refining = orders.RunSettings
+else:
+    _refining = orders.optional_fields([RefineConfig])
+    Refining = create_model("Refining", **{name: _refining[name] for name in ("rounds", "review")})
+
+
+class ForkBody(ResumeBody, Refining):
     """A draft of this run, to be refined in a new run."""
 
     round: int | None = Field(default=None, ge=0)
@@ -361,9 +360,6 @@ class ForkBody(RequestBody):
     """What is to be changed, in your own words."""
     goals: dict[str, float] | None = None
     """By default the goals of the run, or else coverage and consistency; with requests, {} means no goals."""
-    rounds: int | None = None
-    """The maximum number of revisions; by default as many as the run was allowed."""
-    review: bool = False
     judge: str | None = Field(default=None, max_length=200)
     """The model that judges; by default the judges of the run, or else the model of the run."""
     words: int | None = Field(default=None, ge=10, le=1_000_000)
@@ -372,8 +368,6 @@ class ForkBody(RequestBody):
     """The model that revises; by default that of the run."""
     prompts: Literal["standard", "simple"] | None = None
     """The set of prompts; by default that of the run."""
-    max_cost: float | None = Field(default=None, gt=0)
-    """Stop before it costs more US dollars."""
 
 
 def check_refinable(run: Run) -> None:
@@ -394,7 +388,7 @@ def plan_fork(
     goals = usual if body.goals is None or not (body.goals or body.requests) else body.goals
     evaluators = with_rubrics(run.judging, ())
     check_goals(goals, metrics(names(evaluators), evaluators))
-    changes: dict[str, Any] = {"goals": goals, "review": body.review}
+    changes: dict[str, Any] = {"goals": goals, "review": bool(body.review)}
     changes |= {"rounds": body.rounds} if body.rounds is not None else {}
     judging = parts.judging
     if body.judge:
@@ -473,12 +467,11 @@ async def delete(request: Request) -> dict[str, object]:
     return asdict(await off_loop(work.session.store.forget, [run.id]))
 
 
-async def call(request: Request) -> CallDetails:
+def call(store: Store, run: str, number: int) -> CallDetails:
     """Return a call with its prompt and its reply."""
-    run, number = await run_of(request), request.path_params["number"]
-    details = await read(request, call_of, run.id, number)
+    details = call_of(store, run, number)
     if details is None:
-        raise NotFound(f"run {run.id} has no call {number}")
+        raise NotFound(f"run {run} has no call {number}")
     return details
 
 
@@ -486,7 +479,7 @@ _RUN = "/api/runs/{run}"
 ENDPOINTS = (
     Endpoint("DELETE", _RUN, delete, says="Delete a run for good."),
     Endpoint("POST", f"{_RUN}/fork", fork, ForkBody, 201, gives=StartedRun),
-    Endpoint("GET", f"{_RUN}/calls/{{number:int}}", call),
+    reading(f"{_RUN}/calls/{{number:int}}", call),
     Endpoint("GET", "/runs/{run}/download/{form}", download, kind="text/plain"),
 )
 """The endpoints for actions."""

@@ -126,20 +126,3 @@ def enumeration(names: Iterable[str]) -> str:
 def spaced(name: str) -> str:
     """Return a name with spaces instead of underscores, on one line."""
     return one_line(name).replace("_", " ")
-
-
-def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
-    """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
-    from rich.cells import cell_len
-
-    lines: list[str] = []
-    line, is_empty = first, True
-    for word in text.split():
-        # A script without spaces may go on in the next line after any letter.
-        for at, piece in enumerate(word if cell_len(word) > width - cell_len(later) else [word]):
-            space = " " * (not is_empty and at == 0)
-            if not is_empty and cell_len(line + space + piece) > width:
-                lines.append(line)
-                line, space = later, ""
-            line, is_empty = line + space + piece, False
-    return lines if is_empty else [*lines, line]

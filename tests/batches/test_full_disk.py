@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Engine, WorkerExit, WorkerPool
+from redraft.batches.engine import Engine, Worker, WorkerExit, WorkerPool
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
@@ -68,11 +68,10 @@ async def test_waiting_calls_hear_of_a_full_disk(store: Store, monkeypatch: pyte
     assert not budget.in_flight
 
 
-class Doomed:
+class Doomed(Worker):
     """A worker that cannot store that it cannot store."""
 
-    def __init__(self, terms: WorkerTerms, _: Tell) -> None:
-        self.terms, self.pid = terms, 1
+    pid = 1
 
     def ended(self) -> WorkerExit:
         return WorkerExit("disk is full", for_good=True)
@@ -83,8 +82,8 @@ class Doomed:
 def test_full_disks_start_no_new_worker(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Doomed] = []
 
-    def start(terms: WorkerTerms, tell: Tell) -> Doomed:
-        started.append(Doomed(terms, tell))
+    def start(terms: WorkerTerms, _: Tell) -> Doomed:
+        started.append(Doomed(terms))
         return started[-1]
 
     monkeypatch.setattr("redraft.batches.queue.Batches.release", full)

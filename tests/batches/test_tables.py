@@ -33,7 +33,7 @@ ITEM = BatchItem(
 
 
 def figures(scores: Sequence[float | None]) -> dict[str, Any]:
-    snapshot = BatchSnapshot("b", ItemCounts(done=len(scores)), 1, 0.0)
+    snapshot = BatchSnapshot("b", counts=ItemCounts(done=len(scores)), calls=1, cost_usd=0.0)
     report = report_of([replace(ITEM, scores={"coverage": score}) for score in scores], snapshot)
     table = next(table for table in report.tables if table.name == "figures")
     return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == "coverage")
@@ -54,14 +54,9 @@ def test_means_have_the_experiments_interval() -> None:
 
 def test_frame_names_failed_documents() -> None:
     pytest.importorskip("pandas", reason="redraft itself does not bring it")
-    failed = replace(
-        ITEM,
-        source="b",
-        state="failed",
-        title=None,
-        error={"code": "document", "message": "it has no words", "hint": ""},
-    )
-    snapshot = BatchSnapshot("b", ItemCounts(done=1, failed=1), 1, 0.0)
+    error = {"code": "document", "message": "it has no words", "hint": ""}
+    failed = replace(ITEM, source="b", state="failed", title=None, error=error)
+    snapshot = BatchSnapshot("b", counts=ItemCounts(done=1, failed=1), calls=1, cost_usd=0.0)
     items = (replace(ITEM, scores={"coverage": 0.5}), failed)
     result = widened(BatchResult, snapshot, items=items, report=report_of(items, snapshot))
     rows = result.to_frame().to_dict("records")
@@ -77,7 +72,7 @@ def test_failures_are_counted_by_message() -> None:
         message = f"fault {number}" if number % 2 else "it is empty"
         error = {"code": "document", "message": message, "hint": "get it again"}
         items.append(replace(ITEM, source=f"{number}.txt", state="failed", error=error))
-    snapshot = BatchSnapshot("b", ItemCounts(failed=900), 1, 0.0)
+    snapshot = BatchSnapshot("b", counts=ItemCounts(failed=900), calls=1, cost_usd=0.0)
     first, second, *more = report_of(items, snapshot).tables[1].rows
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second == ("failed", "document", 1, "1.txt", "fault 1; get it again")

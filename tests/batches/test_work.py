@@ -35,7 +35,7 @@ LOCAL = Engine(WorkerProcess, 2)
 
 
 def pids_of(worker_pool: WorkerPool) -> list[int]:
-    return [pid for worker in worker_pool.running if (pid := worker.handle.pid)]
+    return [pid for worker in worker_pool.running if (pid := worker.pid)]
 
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from redraft.batches.request import needed_workers
-from redraft.settings import Limits
+from redraft.batches.queue import Batch, Batches, BatchItemRow
+from redraft.batches.worker import terms_of
+from redraft.store.store import Store
 from tests.chatserver import ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.support import story
@@ -130,5 +131,7 @@ def test_impossible_input_is_refused_before_asking(command: LocalCommand, server
     [(64, 1, 1), (64, 0, 1), (64, 9, 9), (100, 99, 64), (None, 3, 3), (None, 9, 4), (3, 9, 3)],
 )
 def test_workers_are_limited_by_documents_and_requests(wanted: int | None, waiting: int, workers: int) -> None:
-    limits = Limits(concurrency=64)
-    assert needed_workers(wanted, 4, limits, waiting) == workers
+    with Store(":memory:") as store:
+        Batches(store).open(Batch("b", {"settings": {}}, {"concurrency": 64}))
+        Batches(store).add("b", (BatchItemRow(f"{number}", f"{number}") for number in range(waiting)))
+        assert terms_of(store, "b", wanted or 4, traced=False).of == workers

@@ -21,7 +21,7 @@ from redraft.batches.queue import Batch, Batches, BatchItemRow
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import add_items
 from redraft.batches.tables import read_batch
-from redraft.domain import record_json
+from redraft.domain import adapter_of, record_json
 from redraft.report.tables import Table
 from redraft.store.store import Store
 from redraft.studio.contracts import BatchList, BatchStatus, ItemList
@@ -119,7 +119,7 @@ def items(client: httpx.Client, batch: str, **wanted: str | int) -> ItemList:
 
 
 def snapshot(client: httpx.Client, batch: str = "b") -> BatchStatus:
-    return BatchStatus.model_validate(client.get(f"/api/batches/{batch}").json())
+    return adapter_of(BatchStatus).validate_python(client.get(f"/api/batches/{batch}").json())
 
 
 @pytest.mark.parametrize("form", ["docx", "md", "html", "txt"])
@@ -142,12 +142,12 @@ def test_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form
 
 
 def test_list_has_every_batch_with_its_state(client: httpx.Client) -> None:
-    listed = {batch.batch: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches}
+    listed = {batch.name: batch for batch in BatchList.model_validate(client.get("/api/batches").json()).batches}
     assert list(listed) == ["large", _NAMED_EVIL, "reports"], "newest first"
     reports, large = listed["reports"], listed["large"]
-    assert (reports.status, reports.items.all, reports.items.done, reports.items.failed) == ("done", 8, 6, 2)
+    assert (reports.status, reports.counts.all, reports.counts.done, reports.counts.failed) == ("done", 8, 6, 2)
     assert (reports.words, reports.model, reports.orders) == (40, "extractive", ("resume",))
-    assert (large.status, large.items.leased, large.max_cost) == ("working", 16, 50)
+    assert (large.status, large.counts.leased, large.max_cost) == ("working", 16, 50)
     assert large.orders == ("pause", "cancel")
     assert (large.a_minute, large.seconds_left) == (None, None), "nothing has come to its end yet"
     text = client.get("/batches/reports").text
@@ -237,21 +237,21 @@ def test_batch_is_resumed_paused_and_cancelled(work: Served, gate: Gate) -> None
     def order(name: str) -> BatchStatus:
         reply = client.post(f"/api/batches/b/{name}")
         assert reply.status_code == 200, reply.text
-        return BatchStatus.model_validate(reply.json())
+        return adapter_of(BatchStatus).validate_python(reply.json())
 
     with work.client() as client:
         assert (snapshot(client).status, snapshot(client).orders) == ("idle", ("pause", "cancel", "resume"))
         for name, status in (("pause", "paused"), ("cancel", "cancelled")):
             order("resume")
-            until(lambda: snapshot(client).items.leased == 2)
+            until(lambda: snapshot(client).counts.leased == 2)
             assert (snapshot(client).at_work, snapshot(client).orders) == (True, ("pause", "cancel"))
             assert client.post("/api/batches/b/resume").status_code == 409
             ordered = order(name)
-            assert (ordered.status, ordered.items.leased) == (status, 2 if name == "pause" else ordered.items.leased)
+            assert (ordered.status, ordered.counts.leased) == (status, 2 if name == "pause" else ordered.counts.leased)
             if name == "pause":
                 gate.opened.set()
             until(lambda: not snapshot(client).at_work)
-            assert (snapshot(client).items.done, snapshot(client).items.waiting) == (2, 2)
+            assert (snapshot(client).counts.done, snapshot(client).counts.waiting) == (2, 2)
             gate.opened.clear()
         gate.opened.set()
         order("resume")
@@ -268,7 +268,7 @@ def test_batch_is_resumed_paused_and_cancelled(work: Served, gate: Gate) -> None
 def test_closing_studio_releases_its_work(work: Served, tmp_path: Path) -> None:
     with served(tmp_path, models=work.told.models) as another, another.client() as client:
         client.post("/api/batches/b/resume")
-        until(lambda: snapshot(client).items.leased == 2)
+        until(lambda: snapshot(client).counts.leased == 2)
     with Store(tmp_path / "redraft.db") as store:
         assert Batches(store).counts("b").waiting == 4
         assert Batches(store).get("b").status == "open"

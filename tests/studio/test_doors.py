@@ -31,7 +31,7 @@ from redraft.errors import (
     stored_advice,
 )
 from redraft.runs.tools import TOOL
-from redraft.studio.doors import PAGE, ApiDoor, PageDoor, error_on_page
+from redraft.studio.doors import PAGE, ApiDoor, PageDoor, worded_error
 from redraft.studio.endpoints import template
 from redraft.text.words import score
 from tests.cli.local_command import LocalCommand
@@ -268,10 +268,9 @@ def test_plan_shows_cost_and_maximum(cost: float | None, most: float | None, sho
     assert re.sub("<.*?>", "", said) == shown
 
 
-@pytest.mark.parametrize("address", ["", "/api/runs/3fa2c1d0"])
-def test_what_a_bug_raised_is_not_shown(address: str) -> None:
+def test_what_a_bug_raised_is_not_shown() -> None:
     raised = {"code": "bug", "message": "AttributeError: 'str' object has no attribute 'usage'", "hint": ""}
-    shown = error_on_page(raised, address)
+    shown = worded_error(raised, "/api/runs/3fa2c1d0")
     assert shown is not None
     assert (shown["code"], shown["message"]) == ("bug", "something unexpected happened")
 

@@ -16,7 +16,7 @@ import pytest
 from redraft.errors import UsageError
 from redraft.store.store import Store
 from redraft.studio.api import ENDPOINTS
-from redraft.studio.app import _files
+from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig, extensions
 from redraft.studio.guard import MAX_BYTES
 from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
@@ -290,8 +290,11 @@ def test_only_styles_and_scripts_are_served(at: Served, path: str) -> None:
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{text}\r\n\r\n".encode())
         reply = b"".join(iter(lambda: raw.recv(65536), b""))
     assert reply.split(b" ", 2)[1] == b"404"
-    assert {name.rpartition(".")[2] for name in _files()} <= {"css", "js", "svg"}
-    assert "studio/studio.css" in _files()
+    routes = studio(StudioConfig()).routes
+    folders = [Path(folder) for route in routes for folder in getattr(route.app, "all_directories", ())]
+    names = [file.name for folder in folders for file in folder.rglob("*.*")]
+    assert {name.rpartition(".")[2] for name in names} <= {"css", "js", "svg"}
+    assert "studio.css" in names
 
 
 def test_a_token_is_never_logged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from benchmarks.languages import LANGUAGES, chapter
+from redraft.cli.terminal import lines_of
 from redraft.text import tokens
 from redraft.text.languages import declared_language, is_foreign, language_of, primary
 from redraft.text.sentences import sentences
@@ -27,7 +28,7 @@ from redraft.text.tokens import (
 from redraft.text.units import indexed, units, words
 from redraft.text.vectors import stop_words, terms
 from redraft.text.word_keys import carries, keys
-from redraft.text.words import count_words, dollars, enumeration, lines_of, words_key
+from redraft.text.words import count_words, dollars, enumeration, words_key
 from tests.text.hostile import EXTREMES, raw_texts, texts
 from tests.vocabularies import tiktokens_own
 

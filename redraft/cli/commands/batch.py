@@ -113,7 +113,7 @@ def run(sources: tuple[str, ...], **values: Any) -> int:
     with Store(values["db"]) as store:
         opening = _engine(store, values)
         opened = open_batch(store, sources, request, limits, folder=folder_named(values["output"]), name=values["name"])
-        return _work(store, opening, opened.name, limits, values)
+        return _work(store, opening, opened.name, values)
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")
@@ -136,7 +136,7 @@ def resume(name: str, **values: Any) -> int:
         limits = parse_options.limits(values, Limits.model_validate(Batches(store).get(name).limits))
         opening = _engine(store, values)
         open_again(store, name, own_places(values), limits)
-        return _work(store, opening, name, limits, values)
+        return _work(store, opening, name, values)
 
 
 def _engine(store: Store, values: Mapping[str, Any]) -> AbstractContextManager[Engine]:
@@ -150,12 +150,10 @@ def _engine(store: Store, values: Mapping[str, Any]) -> AbstractContextManager[E
     return engine_named(values["engine"], values["address"], store.address)
 
 
-def _work(
-    store: Store, opening: AbstractContextManager[Engine], name: str, limits: Limits, values: Mapping[str, Any]
-) -> int:
+def _work(store: Store, opening: AbstractContextManager[Engine], name: str, values: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; return the exit code."""
     from redraft.batches.queue import Batches
-    from redraft.batches.request import BatchRequest, needed_workers
+    from redraft.batches.request import BatchRequest
     from redraft.batches.tables import drive
     from redraft.batches.worker import keep_texts, terms_of
     from redraft.cli.runner import StoppedError
@@ -167,11 +165,9 @@ def _work(
     quiet = values["quiet"]
     try:
         with on_termination(interrupt), opening as engine:
-            workers = needed_workers(values["workers"], engine.room, limits, Batches(store).counts(name).left)
+            workers, traced = values["workers"] or engine.room, values["trace_to_langsmith"]
             prices = str(Path(values["prices"]).expanduser().absolute()) if values["prices"] else None
-            terms = terms_of(
-                store, name, workers, prices=prices, traced=values["trace_to_langsmith"], spans=values["send_spans"]
-            )
+            terms = terms_of(store, name, workers, prices=prices, traced=traced, spans=values["send_spans"])
             if not quiet:
                 documents = count(Batches(store).counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")

@@ -27,11 +27,11 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import Extension, MenuLink, context_of, read, run_of
 from redraft.studio.doors import NotFound
-from redraft.studio.endpoints import Endpoint, problem_of, with_names
-from redraft.studio.models import look
-from redraft.studio.orders import groups, names_of, rubric_lines
+from redraft.studio.endpoints import Endpoint, with_names
+from redraft.studio.orders import names_of
 from redraft.studio.pages import acted, page, paged
-from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
+from redraft.studio.run_pages import form_page
+from redraft.studio.start import KEPT, SentRequest, sent_with
 
 
 async def opinions(request: Request) -> Response:
@@ -109,27 +109,9 @@ async def new(request: Request) -> Response:
 
 
 async def _form(request: Request, filled: Mapping[str, Any], error: Exception | None = None) -> Response:
-    status, problem = problem_of(error) if error else (200, None)
-    await look(request)
-    offered = await offer_of(request)
-    settings = [
-        group._replace(controls=tuple(field for field in group.controls if field.name not in _SHOWN))
-        for group in groups(tuple(offered.models))
-    ]
     values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **filled}
-    values["rubrics"] = rubric_lines(values["rubrics"])
-    return page(
-        request,
-        "experiment_new",
-        "experiments",
-        status,
-        given=values,
-        problem=problem,
-        offer=offered,
-        kinds=KINDS,
-        presets=presets(),
-        groups=settings,
-    )
+    offered = {"kinds": KINDS, "presets": presets()}
+    return await form_page(request, "experiment_new", "experiments", values, error, _SHOWN, **offered)
 
 
 async def plan(request: Request) -> Response:
@@ -176,7 +158,7 @@ async def one(request: Request) -> Response:
     values: dict[str, Any] = {"experiment": details, "sections": sections, "progress": progress}
     values |= {"kinds": KINDS, "downloads": work.DOWNLOADS}
     if details.kind and sections and progress and progress.status != "running":
-        lines = (await work.listed(request)).experiments
+        lines = (await off_loop(lab_of(request).all)).experiments
         values["others"] = [line.name for line in lines if (line.kind, line.tables > 0) == (details.kind, True)]
     return page(request, "experiment", "experiments", **values)
 

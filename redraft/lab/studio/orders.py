@@ -5,11 +5,10 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field, create_model
 
-from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.declared import declared, require_lab
@@ -24,6 +23,7 @@ from redraft.studio.context import StudioContext
 from redraft.studio.orders import (
     Models,
     SettingsBody,
+    Startable,
     document_named,
     judging_of,
     known_model,
@@ -80,11 +80,7 @@ class ExperimentBody(OrderSettings):
     """Stop before there are more calls."""
 
 
-class ExperimentPlan(NamedTuple):
-    """An experiment that can be started, with its documents."""
-
-    asked: ExperimentBody
-    documents: tuple[Document, ...]
+ExperimentPlan = Startable[ExperimentBody]
 
 
 def plan_asked(

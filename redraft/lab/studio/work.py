@@ -4,25 +4,26 @@ plans, starts, follows, stops and resumes them, and reads their runs, tables and
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model, field_validator
+from pydantic.dataclasses import dataclass as record
 from starlette.requests import Request
 from starlette.responses import Response
 
 from redraft.cli.views.progress import ProgressTotals
-from redraft.domain import Document
+from redraft.domain import DEFERRED, Document, Totals, adapter_of, widened
 from redraft.errors import RedraftError, RunCommand, RunError, UsageError
 from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.fields import validated
@@ -41,20 +42,19 @@ from redraft.lab.experiments.published import (
 from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI, names_for_people
-from redraft.llm.budget import PriceTable
 from redraft.report.history.summaries import RunSummary
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
-from redraft.settings import Limits
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of
-from redraft.studio.doors import NotFound, error_on_page
-from redraft.studio.endpoints import Endpoint, is_by_page, typed, with_names
-from redraft.studio.orders import ExpiringItems, Models, limits_of
-from redraft.studio.start import SentRequest, is_form, json_of, sent_with
+from redraft.studio.doors import NotFound, worded_error
+from redraft.studio.endpoints import Endpoint, typed, with_names
+from redraft.studio.orders import ExpiringItems, limits_of
+from redraft.studio.start import SentRequest, sent_with
 
+T = TypeVar("T")
 _log = logging.getLogger("redraft")
 PACKAGE = "redraft.lab.studio"
 ORDER = "order.json"
@@ -72,15 +72,23 @@ State = Literal["running", "done", "incomplete", "stopped", "failed", "interrupt
 """`incomplete`: it ended, but something failed or the budget was used up."""
 
 
-class ExperimentOrder(BaseModel):
+@record(frozen=True, kw_only=True, config=DEFERRED)
+class ExperimentState:
+    """Where an experiment stands, with an error that ended it."""
+
+    status: State | Literal[""] = ""
+    """Empty if a command ran it."""
+    error: dict[str, str] | None = None
+
+
+@record(frozen=True, kw_only=True, config=DEFERRED)
+class ExperimentOrder(ExperimentState):
     """The order of an experiment, stored with its results."""
 
     asked: ExperimentBody
     documents: tuple[str, ...]
     """The ids of the documents."""
     created: str
-    status: State = "running"
-    error: dict[str, str] | None = None
 
     # Orders had a batch before: its documents are listed with the others.
     _without_batch = field_validator("asked", mode="before")(
@@ -90,33 +98,29 @@ class ExperimentOrder(BaseModel):
     )
 
 
-class ExperimentEntry(BaseModel):
+@record(frozen=True, kw_only=True, config=DEFERRED)
+class ExperimentEntry(ExperimentState):
     """An experiment by name."""
 
     name: str
     kind: str = ""
-    status: State | Literal[""] = ""
-    """Its status; empty if a command ran it."""
 
 
-class ExperimentProgress(ExperimentEntry):
-    """The progress of an experiment."""
+@record(frozen=True, kw_only=True, config=DEFERRED)
+class ExperimentProgress(ExperimentEntry, Totals):
+    """The progress of an experiment, with the totals of its calls and the seconds since it began."""
 
     done: int = 0
     """Finished parts: summaries, verdicts, answers."""
     of: int = 0
     """All parts; 0 before the first one is finished."""
-    calls: int = 0
-    cached: int = 0
     failed: int = 0
     """Failed calls."""
-    cost_usd: float | None = None
-    seconds: float = 0
     log: tuple[str, ...] = ()
     """Messages, latest first."""
-    error: dict[str, str] | None
 
 
+@record(frozen=True, kw_only=True, config=DEFERRED)
 class ExperimentLine(ExperimentEntry):
     """An experiment in the list."""
 
@@ -132,6 +136,7 @@ ExperimentList = create_model("ExperimentList", experiments=tuple[ExperimentLine
 """The experiments in the folder of results."""
 
 
+@record(frozen=True, kw_only=True, config=DEFERRED)
 class ExperimentDetails(ExperimentEntry):
     """An experiment with its tables, pictures and runs."""
 
@@ -155,10 +160,7 @@ class ExperimentJob:
     folder: Path
     order: ExperimentOrder
     documents: Sequence[Document]
-    store: Store
-    limits: Limits
-    prices: PriceTable
-    models: Models
+    context: StudioContext
     done: int = 0
     of: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
@@ -190,10 +192,12 @@ class ExperimentJob:
     async def _work(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         try:
-            design = design_of(self.order.asked, self.models)
+            asked, config, store = self.order.asked, self.context.config, store_of(self.context)
+            design = design_of(asked, self.context.models)
             for document in self.documents:
-                self.store.documents.add(document)
-            runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
+                store.documents.add(document)
+            limits = limits_of(config.limits, asked.max_cost, asked.max_calls)
+            runner = ExperimentRunner(store, limits, config.prices, self._observe)
             outcome = await design.run(self.documents, runner)
             report = outcome.report()
             for file, text in result_files(report).items():
@@ -210,9 +214,9 @@ class ExperimentJob:
         self.ended = time.monotonic()
 
     def _keep(self, status: State, error: dict[str, str] | None = None) -> None:
-        self.order = self.order.model_copy(update={"status": status, "error": error})
-        text = json.dumps(self.order.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=2)
-        write(self.folder / ORDER, f"{text}\n", _HINT)
+        self.order = replace(self.order, status=status, error=error)
+        content = adapter_of(ExperimentOrder).dump_json(self.order, indent=2, exclude_none=True).decode()
+        write(self.folder / ORDER, f"{content}\n", _HINT)
 
     def _observe(self, event: Event) -> None:
         if isinstance(event, PartDone):
@@ -248,44 +252,44 @@ class Lab:
             except OSError as error:
                 place = str(self._folder)
                 raise UsageError(f"cannot write results: {error.strerror}", place=place, hint=_HINT) from error
-        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created), plan.documents)
+        self._begin(name, ExperimentOrder(asked=body, documents=ids, created=created, status="running"), plan.documents)
         return name
 
-    def resume(self, name: str) -> None:
+    def resume(self, name: str) -> ExperimentProgress:
         """Run an experiment again. Finished work is not repeated."""
         order = self.order(name)
         if self._is_running(name):
             raise RunError(f"experiment {name} is running", hint="wait for it, or stop it first")
         self._begin(name, order)
+        return self.progress(name)
 
-    def stop(self, name: str) -> None:
+    def stop(self, name: str) -> ExperimentProgress:
         """Stop an experiment, and wait until it has stopped."""
         if not self._is_running(name):
             raise RunError(
                 f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
             )
         self.jobs[name].stop()
+        return self.progress(name)
 
     def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document] | None = None) -> None:
-        work, config, models = self._context.work, self._context.config, self._context.models
-        assert work is not None, "a read-only studio has no route that leads here"
-        store, limits = work.session.store, limits_of(config.limits, order.asked.max_cost, order.asked.max_calls)
         if documents is None:
-            documents = [store.documents.get(key) for key in order.documents]
-        job = ExperimentJob(name, self._folder / name, order, documents, store, limits, config.prices, models)
-        self.jobs[name] = job
-        job.start()
+            documents = [store_of(self._context).documents.get(key) for key in order.documents]
+        self.jobs[name] = ExperimentJob(name, self._folder / name, order, documents, self._context)
+        self.jobs[name].start()
 
     def _is_running(self, name: str) -> bool:
         return name in self.jobs and self.jobs[name].is_running
 
     def _entry(self, name: str, order: ExperimentOrder | None) -> dict[str, Any]:
-        """Return the name, kind and status of an experiment, the last two "" if a command ran it; it is interrupted if
-        it is stored as running and nothing is running it."""
-        status: State | Literal[""] = order.status if order else ""
-        if status == "running" and not self._is_running(name):
-            status = "interrupted"
-        return {"name": name, "kind": order.asked.kind if order else "", "status": status}
+        """Return the name of an experiment, with its kind and state unless a command ran it; it is interrupted if it is
+        stored as running and nothing is running it."""
+        if order is None:
+            return {"name": name}
+        is_interrupted = order.status == "running" and not self._is_running(name)
+        status = "interrupted" if is_interrupted else order.status
+        error = worded_error(order.error, f"/api/experiments/{name}")
+        return {"name": name, "kind": order.asked.kind, "status": status, "error": error}
 
     def order(self, name: str) -> ExperimentOrder:
         """Return the order of an experiment that was started in a studio."""
@@ -341,18 +345,15 @@ class Lab:
         entry, settings = self._entry(name, order_in(folder)), stored.settings
         return ExperimentDetails(**entry, settings=settings, tables=tables, pictures=pictures, runs=runs)
 
-    def progress(self, name: str, address: str) -> ExperimentProgress:
-        """Return the progress of an experiment that was started in a studio, with an error as its page tells it, or its
-        `address` in the API."""
+    def progress(self, name: str) -> ExperimentProgress:
+        """Return the progress of an experiment that was started in a studio."""
         job = self.jobs.get(name)
-        order, numbers = job.order if job else self.order(name), dict[str, Any]()
-        if job is not None:
-            totals, seconds = job.usage.totals, (job.ended or time.monotonic()) - job.began
-            numbers = {"done": job.done, "of": job.of, "log": tuple(job.log), "seconds": seconds}
-            numbers |= {"calls": totals.calls, "cached": totals.cached, "cost_usd": totals.cost_usd}
-            numbers["failed"] = job.usage.failed
-        error = error_on_page(order.error, address)
-        return ExperimentProgress(**self._entry(name, order), error=error, **numbers)
+        if job is None:
+            return ExperimentProgress(**self._entry(name, self.order(name)), cost_usd=None)
+        seconds = (job.ended or time.monotonic()) - job.began
+        figures = {"done": job.done, "of": job.of, "failed": job.usage.failed, "log": tuple(job.log)}
+        entry = self._entry(name, job.order)
+        return widened(ExperimentProgress, job.usage.totals, seconds=seconds, **figures, **entry)
 
     def sections(self, names: Sequence[str]) -> tuple[ReportSection, ...]:
         """Return the tables of some experiments with their pictures, those of the same kind side by side."""
@@ -395,10 +396,17 @@ def lab_of(request: Request) -> Lab:
     return lab
 
 
+def store_of(context: StudioContext) -> Store:
+    """Return the store that experiments write."""
+    assert context.work is not None, "a read-only studio has no route that leads here"
+    return context.work.session.store
+
+
 def order_in(folder: Path) -> ExperimentOrder | None:
     """Return the order in a folder of results; None if a command made them."""
     try:
-        return ExperimentOrder.model_validate_json(read_file(folder / ORDER, MAX_BYTES))
+        order: ExperimentOrder = adapter_of(ExperimentOrder).validate_json(read_file(folder / ORDER, MAX_BYTES))
+        return order
     except (OSError, ValidationError):
         return None
 
@@ -431,16 +439,6 @@ DOWNLOADS = {"report.html": "Report, a web page", "report.md": "Report (Markdown
 """The results of an experiment that can be downloaded, by their files."""
 
 
-async def listed(request: Request) -> Any:
-    """Return all experiments."""
-    return await off_loop(lab_of(request).all)
-
-
-async def details(request: Request) -> ExperimentDetails:
-    """Return an experiment with its tables."""
-    return await off_loop(lab_of(request).details, request.path_params["name"])
-
-
 async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
     context, body = context_of(request), validated(ExperimentBody, sent.fields)
@@ -451,31 +449,25 @@ async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
 async def start(request: Request) -> BaseModel | Response:
     """Start an experiment, or return its plan."""
     context = context_of(request)
-    plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
+    plan = await planned(request, await sent_with(request))
     if plan.asked.dry_run:
         return typed(ExperimentPlanned(plan=await off_loop(plan_table, plan, context)))
     name = await off_loop(lab_of(request).start, plan)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
 
 
-async def progress(request: Request) -> ExperimentProgress:
-    """Return the progress of an experiment that was started in a studio."""
-    name = request.path_params["name"]
-    return await off_loop(lab_of(request).progress, name, "" if is_by_page(request) else f"/api/experiments/{name}")
+def handling(work: Callable[..., T]) -> Callable[[Request], Awaitable[T]]:
+    """Return a handler that calls a method of the lab, with the experiment in the address if there is one."""
+
+    @wraps(work)
+    async def handler(request: Request) -> T:
+        return await off_loop(work, lab_of(request), *request.path_params.values())
+
+    return handler
 
 
-async def stop(request: Request) -> ExperimentProgress:
-    """Stop an experiment."""
-    await off_loop(lab_of(request).stop, request.path_params["name"])
-    return await progress(request)
-
-
-async def resume(request: Request) -> ExperimentProgress:
-    """Resume an experiment."""
-    await off_loop(lab_of(request).resume, request.path_params["name"])
-    return await progress(request)
-
-
+listed, details, progress = handling(Lab.all), handling(Lab.details), handling(Lab.progress)
+stop, resume = handling(Lab.stop), handling(Lab.resume)
 _ALL, _ONE = "/api/experiments", "/api/experiments/{name}"
 EXPERIMENTS = (
     Endpoint("GET", _ALL, listed, says="List experiments.", gives=ExperimentList),

@@ -158,11 +158,15 @@ class Answer:
     """The answer to a question about a document."""
 
     result: Annotated[Result, Field(exclude=True)]
-    question: str
     answered: bool
     """Whether the document answers the question."""
     sentences: tuple[NumberedSentence, ...]
     citations: tuple[Citation, ...]
+
+    @computed
+    def question(self) -> str:
+        """The question."""
+        return self.result.run.settings.query or ""
 
     @property
     def run(self) -> str:
@@ -215,4 +219,4 @@ def read_answer(store: Store, key: str) -> Answer:
         for sentence in (answer.sentences if answer.answered else ())
         if sentence.place
     ]
-    return Answer(result, run.settings.query or "", answer.answered, tuple(sentences), tuple(citations))
+    return Answer(result, answer.answered, tuple(sentences), tuple(citations))

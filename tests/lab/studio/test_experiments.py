@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from redraft.domain import adapter_of
 from redraft.errors import UsageError
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
@@ -52,7 +53,7 @@ def started(client: httpx.Client, **fields: Any) -> str:
 
 
 def progress(client: httpx.Client, name: str) -> ExperimentProgress:
-    return ExperimentProgress.model_validate(client.get(f"/api/experiments/{name}/progress").json())
+    return adapter_of(ExperimentProgress).validate_python(client.get(f"/api/experiments/{name}/progress").json())
 
 
 def ended(client: httpx.Client, name: str) -> ExperimentProgress:
@@ -128,7 +129,7 @@ def test_an_experiment_runs_from_plan_to_results(at: Served, tmp_path: Path) -> 
         assert name == "short-or-long"
         done = ended(client, name)
         assert (done.status, done.error, done.done, done.calls > 0) == ("done", None, done.of, True)
-        details = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
+        details = adapter_of(ExperimentDetails).validate_python(client.get(f"/api/experiments/{name}").json())
         assert (details.kind, details.status) == ("grid", "done")
         scores = next(table for table in details.tables if "coverage" in table.columns)
         assert {row[scores.columns[0]] for row in scores.records} == {"extractive, 30 words", "extractive, 60 words"}
@@ -372,7 +373,7 @@ def test_coherence_is_measured_from_two_files(client: httpx.Client) -> None:
     assert started.headers["location"] == "/experiments/coherent"
     # The built-in judge cannot tell for every sentence.
     assert ended(client, "coherent").status in ("done", "incomplete")
-    details = ExperimentDetails.model_validate(client.get("/api/experiments/coherent").json())
+    details = adapter_of(ExperimentDetails).validate_python(client.get("/api/experiments/coherent").json())
     scores = next(table for table in details.tables if table.name == "scores")
     assert {row["system"] for row in scores.records} == {"annotations.json", "extractive"}
     assert [run.kind for run in details.runs] == ["evaluate", "evaluate"]
