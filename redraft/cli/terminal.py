@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO, cast
 
 import click
-from rich.cells import cell_len
 
 from redraft.sources import STDIN, is_inline_text
 from redraft.text.sanitizer import clean
@@ -147,6 +146,8 @@ def say(line: str) -> None:
 
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
+    from rich.cells import cell_len
+
     lines: list[str] = []
     line, is_empty = first, True
     for word in text.split():
@@ -162,9 +163,13 @@ def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[st
 
 def _folded(line: str, stream: TextIO) -> str:
     """Return a line for a stream: on a terminal wrapped to its width, within bounds, with the indent of the line."""
-    width = max(_NARROWEST, min(_WIDEST, terminal_width(stream))) if stream.isatty() else 0
+    if not stream.isatty():
+        return line
+    from rich.cells import cell_len
+
+    width = max(_NARROWEST, min(_WIDEST, terminal_width(stream)))
     indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(lines_of(line.strip(), width, indent, indent)) if 0 < width < cell_len(line) else line
+    return "\n".join(lines_of(line.strip(), width, indent, indent)) if width < cell_len(line) else line
 
 
 def say_reading(*sources: str, quiet: bool) -> None:
