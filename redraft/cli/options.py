@@ -4,7 +4,7 @@ get their values. Most can also be set as REDRAFT_<NAME> in the environment.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import reduce
 from pathlib import Path
 from pkgutil import resolve_name
@@ -381,14 +381,16 @@ def usual_preset(default: str | None) -> Callable[[F], F]:
             return
         from redraft.presets import preset
 
-        chosen, parameters = preset(name), _parameters(context)
-        defaults = {
-            str(parameters[key].name): _fitting(parameters[key], value)
-            for key, value in _values(context, chosen).items()
-            if key in parameters
-        }
-        context.meta[CHOSEN] = chosen
-        context.meta[CHECK] = lambda: _check(context, chosen)
+        context.meta[CHOSEN] = chosen = preset(name)
+        is_experiment = context.parent and context.parent.info_name == "experiment"
+        values = {**chosen.set_fields, **(chosen.experiment if is_experiment else {})}
+        # By name, and by option where that is another name.
+        words = [(word, parameter) for parameter in context.command.params for word in parameter.opts]
+        parameters = {word[2:].replace("-", "_"): parameter for word, parameter in words if word.startswith("--")}
+        parameters |= {str(parameter.name): parameter for parameter in context.command.params}
+        used = {key: value for key, value in values.items() if key in parameters}
+        defaults = {str(parameters[key].name): _fitting(parameters[key], value) for key, value in used.items()}
+        context.meta[CHECK] = lambda: _check(context, chosen, used)
         context.default_map = {**defaults, **(context.default_map or {})}
 
     return option(
@@ -405,19 +407,6 @@ def usual_preset(default: str | None) -> Callable[[F], F]:
     )
 
 
-def _parameters(context: click.Context) -> dict[str, click.Parameter]:
-    """Return the command's parameters by name, and by option where that is another name."""
-    options = [(word, parameter) for parameter in context.command.params for word in parameter.opts]
-    by_option = {word[2:].replace("-", "_"): parameter for word, parameter in options if word.startswith("--")}
-    return by_option | {str(parameter.name): parameter for parameter in context.command.params}
-
-
-def _values(context: click.Context, chosen: Preset) -> dict[str, Any]:
-    """Return the preset's settings by name; in experiments, with those that only experiments have."""
-    is_experiment = context.parent and context.parent.info_name == "experiment"
-    return {**chosen.set_fields, **(chosen.experiment if is_experiment else {})}
-
-
 def _fitting(parameter: click.Parameter, value: Any) -> Any:
     """Return a value as its option takes it: goals as words, a list if the option is repeatable; of several metrics for
     an option that takes one, the usual or the first."""
@@ -431,13 +420,13 @@ def _fitting(parameter: click.Parameter, value: Any) -> Any:
     return value
 
 
-def _check(context: click.Context, chosen: Preset) -> None:
-    """Refuse a preset that the command does not use. One that the environment or a file names for all commands is
-    noted."""
+def _check(context: click.Context, chosen: Preset, used: Collection[str]) -> None:
+    """Refuse a preset of which the command has `used` nothing. One that the environment or a file names for all
+    commands is noted."""
     is_unrefined = context.params.get("refine") is False
-    names = chosen.settings.model_fields_set if is_unrefined else _values(context, chosen).keys()
+    names = chosen.settings.model_fields_set.intersection(used) if is_unrefined else {*used}
     papers = (context.command.name, _PAPER.get(str(context.command.name)))
-    if (names & _parameters(context).keys()) - _ANY or chosen.name in papers:
+    if names - _ANY or chosen.name in papers:
         return
     hint = "add --refine" if is_unrefined else "leave out --preset"
     problem = f"the preset {chosen.name} sets nothing that this command uses"

@@ -226,16 +226,11 @@ def summary_at(source: str, *, quiet: bool) -> str:
         return read_text(source, quiet=quiet)
     with store_to_read(click.get_current_context().params.get("db")) as store:
         try:
-            stored_run = store.runs.get(_newest(source))
+            stored_run = store.runs.get(NameOrNewest().convert(source, None, click.get_current_context()))
         except RunError as error:
             fix = ("check the path, or the run: ", *error.fix)
             raise DocumentError(f"no such file, and {error.message}", place=source, fix=fix) from error
         return store.runs.draft(stored_run.drafted()).text
-
-
-def _newest(run: str) -> str:
-    """Return the id of the newest run for `last`; the id of any other run as it is."""
-    return NameOrNewest().convert(run, None, click.get_current_context())
 
 
 def read_text(source: str, *, quiet: bool) -> str:
@@ -268,7 +263,8 @@ def document_at(sources: Sequence[str], values: Values) -> Document:
         from redraft.runs.order import document_asked_about
 
         with store_to_read(values["db"]) as store:
-            document = document_asked_about(store, _newest(sources[0]))
+            run_id = NameOrNewest().convert(sources[0], None, click.get_current_context())
+            document = document_asked_about(store, run_id)
         if isinstance(document, Document):
             return document
     return load_all(sources, selection=document_part(values) if is_part else None)

@@ -44,7 +44,6 @@ def carry_out(
     values: Mapping[str, Any],
     *,
     target: OutputTarget | None = None,
-    pruned: bool = False,
 ) -> int:
     """Carry out an order on a document, which is read if need be, and print the result, or show its plan; return the
     exit code."""
@@ -77,13 +76,7 @@ def carry_out(
             ids |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
             order = order.model_copy(update={"judging": judging.model_copy(update=ids)})
         return run_and_finish(
-            store,
-            lambda session: runner_of(session).begin_order(document, order),
-            values,
-            limits,
-            target,
-            show_all=values.get("show_all", False),
-            pruned=pruned,
+            store, lambda session: runner_of(session).begin_order(document, order), values, limits, target
         )
 
 
@@ -121,10 +114,8 @@ def run_and_finish(
     target: OutputTarget,
     *,
     decider: ModelLike | None = None,
-    **shown: bool,
 ) -> int:
-    """Run a task to the end, or to a stop with a hint on how to continue. Print its result, with further parts of it
-    that are to be `shown`; return the exit code."""
+    """Run a task to the end, or to a stop with a hint on how to continue. Print its result; return the exit code."""
     run, prices, quiet = "", parse_options.prices(values), values["quiet"]
 
     with open_progress(quiet=quiet) as (show, line):
@@ -159,6 +150,7 @@ def run_and_finish(
                 first = (*error.fix, "\n  ") if error.fix else ()
                 error.fix = (*first, hints.resume_step(store.runs.get(run), error.stored))
             raise
+    shown = {name: values[name] for name in ("show_all", "pruned") if name in values}
     return finish(store, result, target, quiet=quiet, **shown)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,8 +20,6 @@ from redraft.cli.terminal import say, say_reading
 from redraft.errors import RedraftError, choose, parts_of
 from redraft.fields import FoundRule, Section, option_of
 from redraft.settings import RefineConfig
-
-Record = tuple[str, str]
 
 SECTIONS: dict[Section, str] = {
     "source": "Source",
@@ -82,7 +80,7 @@ class SectionOption(click.Option):
     def get_error_hint(self, context: click.Context | None) -> str:
         return f"'{self.typed_name}'" if self.rare else super().get_error_hint(context)
 
-    def get_help_record(self, context: click.Context) -> Record | None:
+    def get_help_record(self, context: click.Context) -> tuple[str, str] | None:
         record = super().get_help_record(context)
         if record is None:
             return None
@@ -248,18 +246,10 @@ class Command(WithExamples):
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the most important options, or all if there are few."""
+        """Write the most important options, or all if there are few, under the titles of their sections."""
         by_name, path = {option.long.removeprefix("--"): option for option in self.options}, context.command_path[8:]
         first = self.first or help_texts().get(path, {}).get("first", "").split()
         options = [by_name[name] for name in first] if first and EVERY not in context.meta else self.options
-        self._write(options, context, formatter)
-        if len(options) < len(by_name):
-            formatter.write_paragraph()
-            formatter.write_text(f"`redraft help {path}` lists all {len(by_name)} options.")
-
-    def _write(self, options: Iterable[SectionOption], context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write options under the titles of their sections, with aligned columns; a single section gets no title of its
-        own."""
         records = [(option.section, record) for option in options if (record := option.get_help_record(context))]
         help_option = self.get_help_option(context)
         if help_option and (record := help_option.get_help_record(context)):
@@ -268,8 +258,12 @@ class Command(WithExamples):
         by_section = {section: [record for owner, record in records if owner == section] for section in SECTIONS}
         sections = [section for section in SECTIONS if by_section[section]]
         for section in sections:
+            # A single section has no title of its own.
             with formatter.section(SECTIONS[section] if len(sections) > 1 else "Options"):
                 formatter.write_dl([(name.ljust(widest), text) for name, text in by_section[section]], col_max=widest)
+        if len(options) < len(by_name):
+            formatter.write_paragraph()
+            formatter.write_text(f"`redraft help {path}` lists all {len(by_name)} options.")
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:

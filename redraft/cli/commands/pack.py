@@ -151,7 +151,7 @@ def list_packs(db: str | None, as_json: bool) -> None:
 @options.preset_option
 @options.asking_options
 @options.store_options
-def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
+def keyfacts(sources: tuple[str, ...], **values: Any) -> int:
     """Find the key facts of SOURCE, unless they are stored already, and show them as trees.
 
     Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
@@ -161,4 +161,4 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **values: Any) -> int:
 
     settings, judging = parse_options.settings(values), parse_options.judging_without_draft(values)
     order = Build(kind="keyfacts", settings=settings, judging=judging)
-    return carry_out(sources, order, values, pruned=pruned)
+    return carry_out(sources, order, values)

@@ -38,23 +38,14 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **values: Any) 
     Several sources are read as one document.
     """
     from redraft.readers.documents import load_all
-    from redraft.report.markdown.records import document_markdown
-
-    document = load_all(sources, selection=parse_options.document_part(values))
-    content = document_json(document) | ({"text": document.text} if as_text else {})
-    if as_text and not as_json:
-        click.echo(prose(document.text))
-    else:
-        show_record(content, document_markdown(document, content), as_json=as_json)
-
-
-def document_json(document: Document) -> dict[str, object]:
-    """Return a document as JSON; fields may be added, never changed."""
     from redraft.readers.parts import chapters
+    from redraft.report.markdown.records import document_markdown
     from redraft.text.places import pages_of
 
+    document = load_all(sources, selection=parse_options.document_part(values))
     numbers = {} if document.members else {section: number for number, section in chapters(document)}
-    return {
+    # Fields may be added, never changed.
+    content = {
         "id": document.id,
         "title": document.title,
         "file": document.source,
@@ -79,7 +70,12 @@ def document_json(document: Document) -> dict[str, object]:
             for mark in document.marks
         ],
         "notes": list(document.notes),
+        **({"text": document.text} if as_text else {}),
     }
+    if as_text and not as_json:
+        click.echo(prose(document.text))
+    else:
+        show_record(content, document_markdown(document, content), as_json=as_json)
 
 
 _TEXTS = (".txt", ".md", ".markdown", ".json", "")

@@ -119,7 +119,17 @@ def finish(
     kind, outcome, complete, as_json = result.run.kind, "", result.complete, target.as_json
     match kind:
         case "evaluate":
-            show_record(result.model_dump(mode="json"), _judgment(store, result, show_all=show_all), as_json=as_json)
+            trace = hints.run_command("trace", result.run.id, "--all")
+            judgment = judgment_markdown(
+                result.evaluations,
+                document_read(store, result.run),
+                offline_checked=result.offline_checked,
+                show_all=show_all,
+                rest="see --all" if result.unstored else f"see --all, or {trace}",
+            )
+            judges = "".join(f"{who}\n" for who in judge_items(result.judged_by))
+            judgment += f"\n{judges}" if judges else ""
+            show_record(result.model_dump(mode="json"), judgment, as_json=as_json)
         case "compare":
             markdown = "" if as_json else comparison_markdown(compared(store, result))
             show_record(run_json(store, result), markdown, as_json=as_json)
@@ -213,20 +223,6 @@ def roles(result: Result) -> Iterator[str]:
             address = f" at {settings.base_url}" if settings.base_url else ""
             model = with_model(name, judging) if judging else name
             yield f"{role}: {model}{address}, window {settings.context_tokens:,} tokens"
-
-
-def _judgment(store: Store, result: Result, *, show_all: bool) -> str:
-    """Return the judgment of the result, and who gave its scores."""
-    command = hints.run_command("trace", result.run.id, "--all")
-    judgment = judgment_markdown(
-        result.evaluations,
-        document_read(store, result.run),
-        offline_checked=result.offline_checked,
-        show_all=show_all,
-        rest="see --all" if result.unstored else f"see --all, or {command}",
-    )
-    judges = "\n".join(judge_items(result.judged_by))
-    return f"{judgment}\n{judges}\n" if judges else judgment
 
 
 def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool) -> None:

@@ -52,7 +52,8 @@ def _model_item(entry: RosterEntry, role: str, about: Iterable[str]) -> Iterator
 
 
 def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
-    """Yield a model's window, price and settings, and with `replies` how it takes structured replies."""
+    """Yield a model's window, price and settings, and with `replies` how it takes structured replies and reasons, or
+    the command that checks it."""
     if not reads_prompts(entry.model):
         what = "built in; judges English only" if entry.model == EXTRACTIVE else "runs on this machine"
         yield f"{what}; needs no key, costs nothing and reads texts of any length"
@@ -75,19 +76,13 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     if parts := [f"{name} {value}" for name, value in values.items() if value is not None]:
         yield ", ".join(parts)
     if replies:
-        yield _replies(entry)
+        parts = [f"structured replies by {entry.mode}"] if entry.mode else []
+        parts += [f"up to {entry.reasoning_tokens:,} reasoning tokens"] if entry.reasoning_tokens else []
+        elsewhere = entry.name == entry.model and entry.base_url not in (None, DEFAULT_BASE_URL)
+        address = f" --base-url {entry.base_url}" if elsewhere else ""
+        yield ", ".join(parts) or f"not checked yet (redraft models --check {entry.name}{address})"
     if entry.trouble:
         yield line(entry.trouble)
-
-
-def _replies(entry: RosterEntry) -> str:
-    """Return how a model takes structured replies and how much it reasons, or the command that checks it."""
-    reasoning = entry.reasoning_tokens
-    parts = [f"structured replies by {entry.mode}"] if entry.mode else []
-    parts += [f"up to {reasoning:,} reasoning tokens"] if reasoning else []
-    elsewhere = entry.name == entry.model and entry.base_url not in (None, DEFAULT_BASE_URL)
-    address = f" --base-url {entry.base_url}" if elsewhere else ""
-    return ", ".join(parts) or f"not checked yet (redraft models --check {entry.name}{address})"
 
 
 def _checked(check: ModelCheckResult) -> Iterator[str]:
@@ -117,7 +112,15 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     """Print what a command would do to stdout, and notes on it to stderr."""
     for note in plan.warnings:
         say(f"note: {note}")
-    rows = [["plan", "estimate"], *([name, line(text)] for name, text in (*_work(plan), *_totals(plan, limits)))]
+    figures = [*_work(plan)]
+    if plan.calls:
+        reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
+        figures.append(("calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"))
+        figures.append(("tokens", f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out{reasoning}"))
+        figures.append(("cost", _cost(plan.cost_usd, plan.max_cost_usd)))
+    else:
+        figures.append(("calls", f"none{', since A and B are the same text' * (plan.order.kind == 'compare')}"))
+    rows = [["plan", "estimate"], *([name, line(text)] for name, text in figures)]
     show(joined([table(rows), _NO_RETRIES * bool(plan.calls)]))
     cost, maximum = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and maximum is not None and maximum > limits.max_cost:
@@ -183,16 +186,6 @@ def _work(plan: RunPlan) -> Iterator[tuple[str, str]]:
         if stage.calls:
             tokens = f"{stage.prompt_tokens:,} in, {stage.completion_tokens:,} out"
             yield stage.name, f"about {count(stage.calls, 'call')}, {tokens}"
-
-
-def _totals(plan: RunPlan, limits: Limits) -> Iterator[tuple[str, str]]:
-    if not plan.calls:
-        yield "calls", f"none{', since A and B are the same text' * (plan.order.kind == 'compare')}"
-        return
-    reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
-    yield "calls", f"about {plan.calls:,}, up to {limits.concurrency} at once"
-    yield "tokens", f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out{reasoning}"
-    yield "cost", _cost(plan.cost_usd, plan.max_cost_usd)
 
 
 def _cost(cost: float | None, maximum: float | None) -> str:

@@ -243,13 +243,15 @@ def read_dossier(
     makes no summary.
     """
     trace = read_trace(store, key)
-    result = trace.result
-    if result.run.kind in WITHOUT_SUMMARY:
-        result.run.drafted()
-    document, hashes = document_read(store, result.run), result.run.prompt_hashes
+    result, run = trace.result, trace.result.run
+    if run.kind in WITHOUT_SUMMARY:
+        run.drafted()
+    document, hashes = document_read(store, run), run.prompt_hashes
+    chunks, parents = store.chunks(run), store.runs.parents(run.id)
+    chapters = [chapter.title for chapter in store.chapters.of(run.id)]
     templates = {prompt.hash: clean(prompt.text or "") for prompt in store.prompts.find(key=list(hashes.values()))}
     with language_context(document):
-        traced = read_lineage(store, result.run.id, encoder=encoder).sentences if result.draft else ()
+        traced = read_lineage(store, run.id, encoder=encoder).sentences if result.draft else ()
         overruled = {ruling.finding for ruling in store.rulings.find(document=document.id) if ruling.overruled}
         return Dossier(
             result=result,
@@ -260,8 +262,17 @@ def read_dossier(
             rounds=trace.rounds,
             items=tuple(items(store, result, document)),
             keyfacts=_keyfacts(store, result),
-            pieces=tuple(_pieces(store, result)),
-            calls=tuple(calls(store, result.run.id, range(1, 1 + _MAX_CALLS * texts))),
+            pieces=tuple(
+                TracedPiece(
+                    piece=piece,
+                    said=piece_name(piece, chapters),
+                    span=Span(read[0].span.start, read[-1].span.end) if read else None,
+                    parents=parents.get(piece.name, ()),
+                )
+                for piece in store.runs.pieces(run.id)
+                for read in [chunks[piece.first_chunk : piece.last_chunk + 1]]
+            ),
+            calls=tuple(calls(store, run.id, range(1, 1 + _MAX_CALLS * texts))),
             prompts=tuple(PromptRecord(digest, name, templates.get(digest)) for name, digest in sorted(hashes.items())),
             left_out=(
                 *([] if source else ["The document's text was left out on request. Cited passages are quoted."]),
@@ -395,20 +406,6 @@ def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
     return store.keyfacts.get(key) if key else store.keyfacts.latest(result.run.document)
 
 
-def _pieces(store: Store, result: Result) -> Iterator[TracedPiece]:
-    """Yield the partial summaries, from the lowest level up."""
-    run = result.run
-    chunks = store.chunks(run)
-    chapters = [chapter.title for chapter in store.chapters.of(run.id)]
-    parents = store.runs.parents(run.id)
-    for piece in store.runs.pieces(run.id):
-        summarized = chunks[piece.first_chunk : piece.last_chunk + 1]
-        span = Span(summarized[0].span.start, summarized[-1].span.end) if summarized else None
-        yield TracedPiece(
-            piece=piece, said=piece_name(piece, chapters), span=span, parents=tuple(parents.get(piece.name, ()))
-        )
-
-
 def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[CallEntry]:
     """Yield every attempt to call a model in order, those of some numbers with their texts. Replies reused from earlier
     runs come first and took no time."""
@@ -434,11 +431,6 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
             cost_usd=0.0 if call.borrowed else call.cost_usd,
             made_by=call.run,
         )
-
-
-def call_of(store: Store, run: str, number: int) -> CallDetails | None:
-    """Return a call of a run with its texts; None if there is none of this number."""
-    return next((call for call in calls(store, run, [number]) if isinstance(call, CallDetails)), None)
 
 
 def chunks_left_out(result: Result) -> Iterator[str]:

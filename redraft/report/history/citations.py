@@ -211,8 +211,7 @@ def read_answer(store: Store, key: str) -> Answer:
     answer = FoundAnswer.model_validate(dict(evaluation.details))
     document = document_read(store, run)
     spans = answer.places if answer.answered else []
-    numbers = {span: number for number, span in enumerate(spans, 1)}
-    languages = language_spans_of(document)
+    numbers, languages = {span: number for number, span in enumerate(spans, 1)}, language_spans_of(document)
     citations = [Citation.of(document, languages, number, span) for number, span in enumerate(spans, 1)]
     sentences = [
         NumberedSentence(sentence.text, numbers[sentence.place])

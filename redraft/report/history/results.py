@@ -429,8 +429,8 @@ def read_result(store: Store, key: str) -> Result:
             gaps=tuple(store.runs.gaps.of(run.id)),
             flawed=tuple(piece for piece in store.runs.pieces(run.id) if piece.flaw),
             rounds=tuple(rounds),
-            evaluations=_reported(store, run, run.draft, outline),
-            initial=_reported(store, run, rounds[0].draft, outline) if rounds else {},
+            evaluations=evaluations_of(store, run, draft.id, outline) if draft else {},
+            initial=evaluations_of(store, run, rounds[0].draft, outline) if rounds else {},
             chapters=tuple(chapters),
             sentences=sentences,
             lost=tuple(lost_rounds(store, run)),
@@ -438,15 +438,6 @@ def read_result(store: Store, key: str) -> Result:
             requests=tuple(request_outcomes(store, rounds)),
             unstored=store.connection.loss,
         )
-
-
-def _reported(store: Store, run: Run, draft: str | None, outline: Document) -> dict[str, Evaluation]:
-    """Return the evaluations of a draft by the run's metrics, and its statistics."""
-    if draft is None or run.judging is None:
-        return {}
-    evaluations = evaluations_of(store, draft, outline)
-    metrics = (PREFERENCE,) if run.kind == "compare" else run.judging.reported_metrics
-    return {name: evaluations[name] for name in metrics if name in evaluations}
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:
@@ -458,11 +449,14 @@ def lost_rounds(store: Store, run: Run) -> list[int]:
     return [round_.number for round_ in rounds if store.runs.draft(round_.draft).node.startswith(NO_REVISION_OF)]
 
 
-def evaluations_of(store: Store, draft: str, outline: Document) -> dict[str, Evaluation]:
-    """Return all evaluations of a draft by metric, with the place of each finding's evidence."""
+def evaluations_of(store: Store, run: Run, draft: str, outline: Document, *more: str) -> dict[str, Evaluation]:
+    """Return the evaluations of a draft by the run's metrics, the statistics among them, and by `more` metrics, with
+    the place of each finding's evidence."""
+    evaluations, metrics = store.judgments.of(draft), run.judging.reported_metrics if run.judging else ()
     return {
         name: replace(evaluation, findings=tuple(with_place(finding, outline) for finding in evaluation.findings))
-        for name, evaluation in store.judgments.of(draft).items()
+        for name in (*((PREFERENCE,) if run.kind == "compare" else metrics), *more)
+        if (evaluation := evaluations.get(name))
     }
 
 

@@ -14,8 +14,7 @@ from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
 from redraft.report.history.judges import offline_checked, shown_names
-from redraft.report.history.results import Result, RunFacts, document_read, read_result
-from redraft.report.history.trace import scores_of
+from redraft.report.history.results import UNSCORED, Result, RunFacts, document_read, read_result
 from redraft.report.tables import Line
 from redraft.settings import GIVEN_STRATEGY, STATISTICS
 from redraft.store.runs import INCOMPLETE, KILLED, Run
@@ -150,10 +149,11 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     """Return the runs in one line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
     usage, openings = store.calls.made_by(keys), store.runs.openings(drafts)
-    wholes = store.parents_of(keys)
+    wholes, scores = store.parents_of(keys), store.judgments.scores(drafts)
     titles = store.documents.titles_of({run.document for run in runs})
     rows = []
-    for run, scores in zip(runs, scores_of(store, runs), strict=True):
+    for run in runs:
+        of_draft, metrics = scores.get(run.draft or "", {}), run.judging.reported_metrics if run.judging else ()
         words, opening = openings.get(run.draft or "", (None, ""))
         calls, cost = usage.get(run.id, (0, 0.0))
         evaluations = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
@@ -175,7 +175,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             preview=one_line(opening, _PREVIEW),
             limit=run.settings.words,
             stop_reason=run.stop_reason or "",
-            scores=scores,
+            scores={name: of_draft[name] for name in metrics if name in of_draft and name not in UNSCORED},
             offline_check=bool(offline_checked(run)),
             preferred=aspects["overall"].get("winner"),
             calls=calls,

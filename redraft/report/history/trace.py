@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from math import log
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -17,7 +17,6 @@ from redraft.errors import RunError
 from redraft.evaluators.metric_info import metric_named
 from redraft.report.history.judges import listed
 from redraft.report.history.results import (
-    UNSCORED,
     Result,
     evaluations_of,
     findings_in,
@@ -25,11 +24,8 @@ from redraft.report.history.results import (
     request_outcomes,
     scores_in,
 )
-from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sentences import sentences_in
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
         rounds = [Round(0, run.draft)]
     turns: dict[str, RoundTrace] = {}
     for round_ in rounds:
-        evaluations = _in_order(run, evaluations_of(store, round_.draft, result.outline))
+        evaluations = evaluations_of(store, run, round_.draft, result.outline, REVIEW)
         base = turns.get(round_.base or "")
         findings = {finding.id: finding for finding in (base.findings if base else ())}
         to_fix = tuple(findings[key] for key in round_.findings if key in findings)
@@ -120,19 +116,6 @@ def result_at_round(store: Store, result: Result, number: int) -> Result:
         lost=tuple(lost for lost in result.lost if lost <= number),
         requests=tuple(request_outcomes(store, rounds)),
     )
-
-
-def scores_of(store: Store, runs: Sequence[Run]) -> list[dict[str, float | None]]:
-    """Return the scores of the result of each run, or of what it has so far."""
-    by_draft = store.judgments.scores([run.draft for run in runs if run.draft])
-    results = [_in_order(run, by_draft.get(run.draft or "", {}) if run.judging else {}) for run in runs]
-    return [{name: score for name, score in scores.items() if name not in UNSCORED} for scores in results]
-
-
-def _in_order(run: Run, values: Mapping[str, T]) -> dict[str, T]:
-    """Return values by metric in the order of the run's metrics, then the statistics, then a person's requests."""
-    metrics = [*(run.judging.reported_metrics if run.judging else ()), REVIEW]
-    return {name: values[name] for name in metrics if name in values}
 
 
 Kind = Literal["added", "removed", "changed"]
