@@ -22,7 +22,7 @@ from redraft.evaluators.catalog import names, with_rubrics
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.budget import PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
@@ -517,7 +517,7 @@ def plan_run(
         check_judging(order, prepared, user_store, session_order.evaluators)
 
     async def counted() -> RunPlan:
-        async with DryRuns(prices or builtin_prices(), session_order, user_store) as runs:
+        async with DryRuns(prices, session_order, user_store) as runs:
             result = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(result.run.id, order, notes)
 
