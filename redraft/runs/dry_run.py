@@ -45,6 +45,8 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 DRAFTING = "drafting"
+FIGURES_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+"""The figures of an estimate that depend on what is asked."""
 
 
 @dataclass(slots=True)
@@ -458,7 +460,6 @@ class DryRuns(Runner):
         spare = max((price.of(usage) for price, usage in spare_usages if price), default=0.0)
         unpriced = [usage.settings.model for usage in work if usage.price is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
-        figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
         sizes = {"tokens": plan.document_tokens, "words": plan.document_words}
         return widened(
             RunPlan,
@@ -473,7 +474,7 @@ class DryRuns(Runner):
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,
             stages=tuple(stages),
-            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in figures},
+            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in FIGURES_OF_CALLS},
             cost_usd=total_cost([*costs, *(chapter.cost_usd for chapter in chapters)]),
             max_cost_usd=total_cost([*highest_costs, spare, *(chapter.max_cost_usd for chapter in chapters)]),
             unpriced=tuple(dict.fromkeys([*unpriced, *(name for chapter in chapters for name in chapter.unpriced)])),
