@@ -422,7 +422,9 @@ async def _brief(
         request = replace(request, levels=await _summarize_parts(job, reviser.reader.room // 2))
         briefed = await asyncio.to_thread(reviser.brief, request)
     if number == 1 and briefed.inputs.document is None and (request.findings or sorted_findings is not None):
-        job.observe(Notice(_NO_DOCUMENT))
+        reads = "it reads summaries of the parts and the passages around the findings"
+        advice = "if the model's window is larger, set its size"
+        job.observe(Notice(f"the document does not fit the reviser's window, so {reads} ({advice})"))
     return briefed
 
 
@@ -495,12 +497,6 @@ async def _summarize_parts(job: Job, room: int) -> PartSummaries:
 
     texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
     return (tuple(text for text in texts if text),)
-
-
-_NO_DOCUMENT = (
-    "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
-    " findings (if the model's window is larger, set its size)"
-)
 
 
 def next_node(state: State) -> str:
