@@ -62,9 +62,24 @@ class Arbiter:
             return reply, ((ruling.id - 1, ruling) for ruling in reply.value.points)
 
         replies: ItemResults[PointRuling] = await ask_all(in_batches(range(len(requests)), size), ask)
-        return [
-            self._ruling(requests[number], replies.verdicts[number], is_whole) for number in sorted(replies.verdicts)
-        ]
+        rulings: list[Ruling] = []
+        for number, ruling in sorted(replies.verdicts.items()):
+            (finding, against), decides = requests[number], ruling.verdict in ("supported", "contradicted")
+            place = locate(self.reader.document.text, ruling.quote, fewest=FEWEST) if decides else None
+            fields = Ruling(
+                document=self.reader.document.id,
+                finding=finding.id,
+                # A part of the document says nothing about the rest of it.
+                verdict="unclear" if ruling.verdict == "absent" and not is_whole else ruling.verdict,
+                quote=one_line(self.reader.text(place) if place else ruling.quote, _LONGEST_QUOTE),
+                start=place.start if place else None,
+                end=place.end if place else None,
+                reason=one_line(ruling.reason, _LONGEST_REASON),
+                by=self.judge.name,
+                contested=against,
+            )
+            rulings.append(fields)
+        return rulings
 
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
@@ -87,24 +102,6 @@ class Arbiter:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
             places += reader.evidence(text, NEAREST, wide=True)
         return reader.fitting(([place] for place in places), reader.room)
-
-    def _ruling(self, request: RulingRequest, reply: PointRuling, is_whole: bool) -> Ruling:
-        quote = one_line(reply.quote, _LONGEST_QUOTE)
-        decides = reply.verdict in ("supported", "contradicted")
-        place = locate(self.reader.document.text, reply.quote, fewest=FEWEST) if decides else None
-        # A part of the document says nothing about the rest of it.
-        verdict = "unclear" if reply.verdict == "absent" and not is_whole else reply.verdict
-        return Ruling(
-            document=self.reader.document.id,
-            finding=request[0].id,
-            verdict=verdict,
-            quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
-            start=place.start if place else None,
-            end=place.end if place else None,
-            reason=one_line(reply.reason, _LONGEST_REASON),
-            by=self.judge.name,
-            contested=request[1],
-        )
 
 
 def point_to_rule_on(number: int, request: RulingRequest) -> Point:

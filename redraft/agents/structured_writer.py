@@ -4,7 +4,7 @@ with a note. A text that does not summarize its source is never kept, and raises
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import Prompt, texts_in
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import (
     CLOSED,
@@ -233,7 +233,7 @@ class StructuredWriter:
     ) -> Completion:
         """Ask until a reply has no flaw, once per limit; then keep the one closest to `target` words. Lost replies are
         not counted. After a few tries a whole text of up to `at_worst` words is accepted. Raises `RefusedReply` if two
-        replies are not a summary."""
+        replies are not a summary, whose calls are withdrawn."""
         tries = _Tries(limits, max_tokens)
         counted: list[_Reply] = []
         # Replies that were lost by accident are counted apart.
@@ -243,7 +243,13 @@ class StructuredWriter:
             if reply.flaw is None:
                 return Completion(reply.text, reply.words, len(tries.replies) + 1)
             tries.replies.append(reply)
-            await self._refuse(reply, tries)
+            foreign = [earlier for earlier in tries.replies if earlier.kind == "foreign"]
+            if reply.kind == "foreign" and len(foreign) >= _REFUSALS:
+                reason = f"the model wrote something other than a summary: {one_line(reply.text, _LONGEST_QUOTE)}"
+                if withdraw := getattr(self.model, "withdraw", None):
+                    for earlier in foreign:
+                        await withdraw(earlier.request, reason)
+                raise RefusedReply(reason, text=reply.text, usage=Usage(), place=reply.request.label)
             counted = [earlier for earlier in tries.replies if earlier.kind not in _ACCIDENTS]
             if len(counted) >= _FEW_TRIES:
                 long = [earlier for earlier in counted if earlier.kind == "long" and earlier.words <= at_worst]
@@ -284,7 +290,7 @@ class StructuredWriter:
         # A rule, or a row of stars, is not text.
         text = prose if has_words(prose) else ""
         if self.instructions is not None:
-            text = without_copies(text, self.instructions(prompt, prompt_input), list(_texts(prompt_input)))
+            text = without_copies(text, self.instructions(prompt, prompt_input), list(texts_in(prompt_input)))
         cut = reply.finish_reason == "length" and not CLOSED.search(reply.value)
         distinct = strip_loops(text)
         if has_words(prose) and 2 * count_words(text) < count_words(prose):
@@ -300,17 +306,6 @@ class StructuredWriter:
             if cut and (flaw is None or flaw.kind not in ("long", "foreign")):
                 flaw = Flaw("cut", "breaks off before its end")
         return _Reply(request, text, count_words(text), distinct, cut, not prose, flaw)
-
-    async def _refuse(self, reply: _Reply, tries: _Tries) -> None:
-        """Raise `RefusedReply` if this is the second reply that is not a summary; their calls are withdrawn."""
-        foreign = [earlier for earlier in tries.replies if earlier.kind == "foreign"]
-        if reply.kind != "foreign" or len(foreign) < _REFUSALS:
-            return
-        reason = f"the model wrote something other than a summary: {one_line(reply.text, _LONGEST_QUOTE)}"
-        if withdraw := getattr(self.model, "withdraw", None):
-            for earlier in foreign:
-                await withdraw(earlier.request, reason)
-        raise RefusedReply(reason, text=reply.text, usage=Usage(), place=reply.request.label)
 
     def flaw(
         self, text: str, source: str, words: int, limit: int, maximum: int = 0, cap: int = 0, *, free: bool = False
@@ -342,13 +337,3 @@ def max_intermediate_words(words: int, stage: Stage = "revision", ceiling: int =
     """Return the most words that an intermediate text may have, never more than the ceiling if there is one."""
     most = int(words * (1 + _TOLERANCE[stage]))
     return min(most, ceiling or most)
-
-
-def _texts(prompt_input: BaseModel) -> Iterator[str]:
-    for name in type(prompt_input).model_fields:
-        value = getattr(prompt_input, name)
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, BaseModel):
-                yield from _texts(part)
-            elif isinstance(part, str):
-                yield part

@@ -206,8 +206,6 @@ _REPLY_TOKENS, _TAG_TOKENS = 900, 5
 MIN_WINDOW = 4_096
 """In a smaller window an outline would displace the text itself."""
 _AROUND = 20
-# Tokens of the reply schema and the fences.
-_FRAME = 300
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ the handlers of `USUAL` for prompts whose usual reply takes more than their sche
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count, islice, pairwise
 from math import ceil
 from types import UnionType
@@ -23,7 +23,7 @@ from redraft.llm.base import Reply, Request, Sampling
 from redraft.llm.replies import ReplyField, reply_fields
 from redraft.prompts import qa, revision
 from redraft.prompts.coherence import Choice
-from redraft.prompts.contract import UNSURE, InputT, Prompt, ValueT
+from redraft.prompts.contract import UNSURE, InputT, Prompt, ValueT, texts_in
 from redraft.prompts.tags import Tags, asked_about
 from redraft.text.sentences import sentences_in
 from redraft.text.words import WORD, count_words, is_unspaced
@@ -93,7 +93,7 @@ class StandIn:
                 message = f"the schema of {prompt.name} gives no reply"
                 raise UnreadableReply(message, text="", usage=Usage(0, 0)) from error
         else:
-            sources = [text for name in _WRITTEN_FROM for text in _texts_in(getattr(inputs, name, None))]
+            sources = [text for name in _WRITTEN_FROM for text in texts_in(getattr(inputs, name, None))]
             value = shape(prose(sources, getattr(inputs, "words", None) or 100) if self.typical else "")
         return value  # type: ignore[no-any-return]
 
@@ -106,7 +106,7 @@ class _SchemaReply:
         """Number the texts from `first` on, so that no two texts of the same words are equal."""
         self._inputs, self._typical = inputs, typical
         visible = [value for name in _SHOWN if (value := getattr(inputs, name, None))]
-        self._texts = list(_texts_in(visible or inputs))
+        self._texts = list(texts_in(visible or inputs))
         self._numbers = count(first)
 
     def fields_of(self, shape: type[BaseModel], item: BaseModel | None, stretch: str) -> dict[str, Any]:
@@ -182,15 +182,6 @@ class _SchemaReply:
         words = first_words(stretch, 99) or ["this"]
         chosen = [words[(at + number) % len(words)] for at in range(self._typical.get(name, 6) - 1)]
         return " ".join([*chosen, str(number)])
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    """Yield all texts in a prompt's input."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, BaseModel | list):
-        for part in value if isinstance(value, list) else [part for _, part in value]:
-            yield from _texts_in(part)
 
 
 def first_words(text: str, limit: int) -> list[str]:

@@ -122,8 +122,14 @@ class Booookscore(ConfiguredMetric):
             return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
 
         panel = await panel_votes(case, statements, CLEAR, ask)
-        confusions = {n: _objections(panel.answers(n, CONFUSING)) for n in panel.items}
-        confusing = [confusion for confusion in confusions.values() if confusion.confusing]
+        confusions: list[SentenceConfusion] = []
+        for confused in (panel.answers(n, CONFUSING) for n in range(len(statements))):
+            # The objections of all judges to a sentence.
+            questions = dict.fromkeys(question for confusion in confused for question in confusion.questions)
+            kinds = dict.fromkeys(kind for confusion in confused for kind in confusion.types)
+            verdict = SentenceConfusion(confusing=bool(confused), questions=tuple(questions), types=tuple(kinds))
+            confusions.append(verdict)
+        confusing = [confusion for confusion in confusions if confusion.confusing]
         types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
         # Those that most judges object to first, then in order; the document is searched, so in a thread.
         disputed = [(statements[n], confusions[n], panel.items[n].said_by) for n in panel.disputed_items()]
@@ -140,8 +146,8 @@ class Booookscore(ConfiguredMetric):
                     {
                         "id": statement.id,
                         **panel.shown(n),
-                        "types": list(confusions[n].types if n in confusions else ()),
-                        "questions": list(confusions[n].questions if n in confusions else ()),
+                        "types": list(confusions[n].types),
+                        "questions": list(confusions[n].questions),
                     }
                     for n, statement in enumerate(statements)
                 ],
@@ -158,15 +164,6 @@ class Booookscore(ConfiguredMetric):
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Return the judged sentences with their numbers in the summary: all except headings."""
     return tuple(statement for statement in statements if not is_heading(statement.sentence))
-
-
-def _objections(confused: Sequence[SentenceConfusion]) -> SentenceConfusion:
-    """Return the objections of all judges to a sentence."""
-    return SentenceConfusion(
-        confusing=bool(confused),
-        questions=tuple(dict.fromkeys(question for confusion in confused for question in confusion.questions)),
-        types=tuple(dict.fromkeys(kind for confusion in confused for kind in confusion.types)),
-    )
 
 
 def _confusion_finding(
@@ -306,29 +303,23 @@ class NewcomerMetric(Evaluator):
         if not results.verdicts:
             return self.failed(results.trouble, unread)
         stops = [stop for _, reading in sorted(results.verdicts.items()) for stop in reading.stops]
+        text = " ".join(statement.sentence for statement in case.statements)
+        starts = [0, *accumulate(len(statement.sentence) + 1 for statement in case.statements)]
+        after, findings = 0, list[Finding]()
+        for stop in stops:
+            task, explanation = _TASKS[stop.type]
+            finding = Finding(NEWCOMER, stop.type, task, explanation, question=stop.question)
+            # The stops are in the order of the text, so words that occur twice are looked for after the stop before.
+            span = locate(text, stop.words, [Span(after, len(text))])
+            after = span.start if span else after
+            # Words that are not the summary's are left out, and the sentence is the one with most of them.
+            if place := span or source_of(text, stop.words, [Span(0, len(text))]):
+                sentence = case.statements[bisect_right(starts, place.start) - 1].sentence
+                finding = replace(finding, sentence=sentence, found=text[span.start : span.end] if span else "")
+            findings.append(finding)
         details: dict[str, object] = {"stops": [stop.model_dump() for stop in stops]}
         details |= {"trouble": results.trouble} if results.trouble else {}
-        return self.measured(details, judged=read, unjudged=unread, findings=_stop_findings(stops, case.statements))
-
-
-def _stop_findings(stops: Sequence[Stop], statements: Sequence[Statement]) -> list[Finding]:
-    """Return a finding for each stop. Its sentence is the one with its words, or else with most of them; its words are
-    left out if they are not the summary's."""
-    text = " ".join(statement.sentence for statement in statements)
-    starts = [0, *accumulate(len(statement.sentence) + 1 for statement in statements)]
-    after, findings = 0, list[Finding]()
-    for stop in stops:
-        task, explanation = _TASKS[stop.type]
-        finding = Finding(NEWCOMER, stop.type, task, explanation, question=stop.question)
-        # The stops are in the order of the text, so words that occur twice are looked for after the stop before.
-        span = locate(text, stop.words, [Span(after, len(text))])
-        after = span.start if span else after
-        place = span or source_of(text, stop.words, [Span(0, len(text))])
-        if place is not None:
-            sentence = statements[bisect_right(starts, place.start) - 1].sentence
-            finding = replace(finding, sentence=sentence, found=text[span.start : span.end] if span else "")
-        findings.append(finding)
-    return findings
+        return self.measured(details, judged=read, unjudged=unread, findings=findings)
 
 
 class PartReading(BaseModel):

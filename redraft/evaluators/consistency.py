@@ -120,6 +120,19 @@ class Consistency(ConfiguredMetric):
         panel = await panel_votes(case, claims, CONSISTENT, partial(self._votes, case))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
+        shown_claims: list[dict[str, object]] = []
+        for n, claim in enumerate(claims):
+            answer, likeness, _ = next(iter(panel.answers(n)), (None, None, ""))
+            shown_claim: dict[str, object] = {
+                "sentence": claim.statement.id,
+                "question": claim.asked.question,
+                "importance": claim.asked.importance,
+                "found": claim.asked.answer,
+                "expected": answer.answer if answer else "",
+                "place": answer.place if answer else None,
+                "likeness": None if likeness is None else round(likeness, 4),
+            }
+            shown_claims.append(shown_claim | panel.shown(n))
         return mean_evaluation(
             self,
             panel,
@@ -128,7 +141,7 @@ class Consistency(ConfiguredMetric):
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
-                "claims": [_shown(n, claim, panel) for n, claim in enumerate(claims)],
+                "claims": shown_claims,
             },
         )
 
@@ -226,20 +239,6 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         read=read,
         value=item.value,
     )
-
-
-def _shown(n: int, claim: _Claim, panel: _Answers) -> dict[str, object]:
-    answer, likeness, _ = next(iter(panel.answers(n)), (None, None, ""))
-    return {
-        "sentence": claim.statement.id,
-        "question": claim.asked.question,
-        "importance": claim.asked.importance,
-        "found": claim.asked.answer,
-        "expected": answer.answer if answer else "",
-        "place": answer.place if answer else None,
-        "likeness": None if likeness is None else round(likeness, 4),
-        **panel.shown(n),
-    }
 
 
 async def questions_about(

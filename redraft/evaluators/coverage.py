@@ -103,12 +103,11 @@ class Coverage(ConfiguredMetric):
         if not questions:
             return self.not_applicable("the document's pack has no questions")
         weights = [question.weight for question in questions] if self.judging.formula == "weighted" else []
-        ones = weights or [1] * len(questions)
-
         panel = await panel_votes(case, questions, ANSWERED, partial(self._votes, case))
         # The sentences that answer questions, or give a part of an answer.
         answered = [n for n, item in panel.items.items() if item.verdict in (ANSWERED, PARTLY)]
         needed = {number for n in answered for answer in panel.answers(n) for number in answer[0].sentences}
+        shown_answers = [next((answer for answer, _ in panel.answers(n)), None) for n in range(len(questions))]
         return mean_evaluation(
             self,
             panel,
@@ -122,7 +121,19 @@ class Coverage(ConfiguredMetric):
                 "conciseness": conciseness(case.statements, needed),
                 "by_kind": shares(panel.items, [question.kind for question in questions], weights),
                 "by_position": shares(panel.items, [bin_of(question.position) for question in questions], weights),
-                "questions": [_shown(n, question, panel, ones[n]) for n, question in enumerate(questions)],
+                "questions": [
+                    {
+                        "id": question.id,
+                        "question": question.text,
+                        "kind": question.kind,
+                        "expected": question.answer,
+                        "weight": question.weight if weights else 1,
+                        **panel.shown(n),
+                        "found": answer.answer if answer else "",
+                        "sentences": list(answer.sentences) if answer else [],
+                    }
+                    for n, (question, answer) in enumerate(zip(questions, shown_answers, strict=True))
+                ],
             },
         )
 
@@ -240,20 +251,6 @@ def wrong_sentence(statements: Sequence[qa.Statement], answer: qa.SummaryAnswer)
     rests_on = [sentence_of[number] for number in answer.sentences if number in sentence_of]
     words = telling(answer.answer)
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
-
-
-def _shown(n: int, question: PackQuestion, panel: _Answers, weight: int) -> dict[str, object]:
-    answer = next((answer for answer, _ in panel.answers(n)), None)
-    return {
-        "id": question.id,
-        "question": question.text,
-        "kind": question.kind,
-        "expected": question.answer,
-        "weight": weight,
-        **panel.shown(n),
-        "found": answer.answer if answer else "",
-        "sentences": list(answer.sentences) if answer else [],
-    }
 
 
 def shares(

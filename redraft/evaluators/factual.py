@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from redraft.agents.evidence import (
     CitedPlace,
@@ -136,16 +135,12 @@ class KeyfactRecall(Evaluator):
         aligned = await align(case, items)
         stated = {number for n in aligned.items for number in stating(aligned, n)}
         values = {n: item.value for n, item in aligned.items.items()}
-        groups: dict[str, list[str]] = {
-            "by_perspective": [item.tree.perspective for item in items],
-            "by_position": [bin_of(item.tree.position) for item in items],
-        }
-        by_group: dict[str, dict[str, Shares]] = {}
-        for name, names in groups.items():
-            numbers = {
-                group: [n for n, of_fact in enumerate(names) if of_fact == group] for group in sorted(set(names))
-            }
-            by_group[name] = {group: recalls(items, values, chosen) for group, chosen in numbers.items()}
+
+        def by_group(names: Sequence[str]) -> dict[str, Shares]:
+            numbers = {group: [n for n, name in enumerate(names) if name == group] for group in sorted(set(names))}
+            return {group: recalls(items, values, chosen) for group, chosen in numbers.items()}
+
+        by_position = by_group([bin_of(item.tree.position) for item in items])
         return mean_evaluation(
             self,
             aligned,
@@ -155,10 +150,22 @@ class KeyfactRecall(Evaluator):
                 "query": case.query,
                 "by_level": recalls(items, values, range(len(items))),
                 "along_path": recalls(items, along_path(items, values), range(len(items))),
-                **by_group,
-                "gap": gaps(by_group["by_position"]),
+                "by_perspective": by_group([item.tree.perspective for item in items]),
+                "by_position": by_position,
+                "gap": gaps(by_position),
                 "conciseness": conciseness(case.statements, stated),
-                "facts": [_fact_entry(n, item, aligned) for n, item in enumerate(items)],
+                "facts": [
+                    {
+                        "chunk": item.tree.chunk,
+                        "perspective": item.tree.perspective,
+                        "id": item.fact.id,
+                        "level": item.fact.level,
+                        "fact": item.fact.text,
+                        **aligned.shown(n),
+                        "sentences": stating(aligned, n),
+                    }
+                    for n, item in enumerate(items)
+                ],
             },
         )
 
@@ -198,18 +205,6 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
         recall_of_fifths = [value for bin_ in by_position.values() if (value := bin_[level]["recall"]) is not None]
         gap_of[level] = max(recall_of_fifths) - min(recall_of_fifths) if len(recall_of_fifths) > 1 else None
     return gap_of
-
-
-def _fact_entry(n: int, item: ListedFact, aligned: PanelVotes[FactAlignment]) -> dict[str, object]:
-    return {
-        "chunk": item.tree.chunk,
-        "perspective": item.tree.perspective,
-        "id": item.fact.id,
-        "level": item.fact.level,
-        "fact": item.fact.text,
-        **aligned.shown(n),
-        "sentences": stating(aligned, n),
-    }
 
 
 def _missing_facts(items: Sequence[ListedFact], aligned: PanelVotes[FactAlignment]) -> list[Finding]:
@@ -258,9 +253,6 @@ class SentenceVerdict(CitedPlace):
     reason: str
 
 
-_Verdicts = PanelVotes[SentenceVerdict]
-
-
 @dataclass(frozen=True, slots=True)
 class Faithfulness(ConfiguredMetric):
     """Judges every sentence against the document, or against the chunk whose query the summary answers. Key facts are
@@ -283,11 +275,36 @@ class Faithfulness(ConfiguredMetric):
         in_chunk = case.query is not None and self.judging.verify_against == "chunk"
         trees = (await case.with_part()).trees if in_chunk else ()
         within = trees[0].span if trees else None
-        panel = await panel_votes(case, case.statements, SUPPORTED, partial(_votes, case, within))
+        # The paper compares an answer to a query only with the chunk of the query. Otherwise "not in the document" is a
+        # verdict only after the whole document was read.
+        all_settled = within is not None and case.reader.reading == "whole"
+
+        async def votes(judge: Judge, statements: Sequence[Statement]) -> Votes[SentenceVerdict]:
+            results = await verify_sentences(judge, statements, case.reader, within)
+            settled = results.decided(
+                lambda verdict: all_settled or verdict.category != NOT_SAID or verdict.is_from_whole
+            )
+            return votes_of(settled, lambda verdict: (str(verdict.category), float(verdict.category == SUPPORTED)))
+
+        panel = await panel_votes(case, case.statements, SUPPORTED, votes)
         case = await case.with_part()
-        levels = await _levels(case, items_of(case.trees))
+        items = items_of(case.trees)
+        aligned = await align(case, items)
+        place = {statement.id: n for n, statement in enumerate(case.statements)}
+        # The levels of the facts in each sentence; nothing where no fact was aligned.
+        levels: dict[int, set[str]] = {n: set() for n in place.values()} if aligned.items else {}
+        for fact in aligned.items:
+            for number in stating(aligned, fact):
+                levels[place[number]].add(items[fact].fact.level)
         wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
         values = {n: item.value for n, item in panel.items.items()}
+        entries: list[dict[str, object]] = []
+        for n, statement in enumerate(case.statements):
+            verdict = next(iter(panel.answers(n)), None)
+            cited = {"reason": verdict.reason, "place": verdict.place} if verdict else {"reason": "", "place": None}
+            entries.append({"id": statement.id, **panel.shown(n), **cited})
+            if levels:
+                entries[-1]["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
         return mean_evaluation(
             self,
             panel,
@@ -295,10 +312,8 @@ class Faithfulness(ConfiguredMetric):
             findings=[_error_finding(case.statements[n], n, panel) for n in panel.disputed_items()],
             details={
                 "errors": dict(sorted(wrong.items())),
-                "by_level": by_level(values, levels) if levels is not None else None,
-                "sentences": [
-                    _sentence_entry(n, statement, panel, levels) for n, statement in enumerate(case.statements)
-                ],
+                "by_level": by_level(values, levels) if levels else None,
+                "sentences": entries,
             },
         )
 
@@ -313,31 +328,7 @@ def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dic
     return result
 
 
-async def _votes(
-    case: Case, within: Span | None, judge: Judge, statements: Sequence[Statement]
-) -> Votes[SentenceVerdict]:
-    results = await verify_sentences(judge, statements, case.reader, within)
-    # The paper compares an answer to a query only with the chunk of the query.
-    if within is None or case.reader.reading != "whole":
-        # "Not in the document" is a verdict only after the whole document was read.
-        results = results.decided(lambda verdict: verdict.category != NOT_SAID or verdict.is_from_whole)
-    return votes_of(results, lambda verdict: (str(verdict.category), float(verdict.category == SUPPORTED)))
-
-
-async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]] | None:
-    """Return the levels of the facts in each sentence; None where no fact was aligned."""
-    aligned = await align(case, items) if items else None
-    if aligned is None or not aligned.items:
-        return None
-    place = {statement.id: n for n, statement in enumerate(case.statements)}
-    levels: dict[int, set[str]] = {n: set() for n in place.values()}
-    for fact in aligned.items:
-        for number in stating(aligned, fact):
-            levels[place[number]].add(items[fact].fact.level)
-    return levels
-
-
-def _error_finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
+def _error_finding(statement: Statement, n: int, panel: PanelVotes[SentenceVerdict]) -> Finding:
     poll = panel.items[n]
     kind = poll.objection
     if 2 * poll.counts[kind] <= poll.objections:
@@ -359,21 +350,6 @@ def _error_finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
         read=read,
         value=poll.value,
     )
-
-
-def _sentence_entry(
-    n: int, statement: Statement, panel: _Verdicts, levels: Mapping[int, set[str]] | None
-) -> dict[str, object]:
-    verdicts = panel.answers(n)
-    entry: dict[str, object] = {
-        "id": statement.id,
-        **panel.shown(n),
-        "reason": verdicts[0].reason if verdicts else "",
-        "place": verdicts[0].place if verdicts else None,
-    }
-    if levels is not None:
-        entry["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
-    return entry
 
 
 async def verify_sentences(

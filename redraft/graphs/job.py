@@ -219,7 +219,7 @@ class Job:
             else None,
             settings.language,
             in_characters,
-            prepared.book.instructions,
+            partial(prepared.book.render, is_bare=True),
             count=prepared.tokenizer.count,
         )
 

@@ -175,13 +175,25 @@ class _ChatOpenAI(ChatOpenAI):
             "POST", f"{address}/chat/completions", content=body.encode(), headers=self._headers
         )
 
+        # The content is unpacked piece by piece, so that its unpacked size is limited.
+        parts, size = list[bytes](), 0
         try:
             async with aclosing(await client.send(request, stream=True)) as packed:
-                answer = await _unpacked(packed)
+                async for part in packed.aiter_bytes():
+                    size += len(part)
+                    if size > MAX_BYTES:
+                        # The traceback of the error would keep them.
+                        parts.clear()
+                        limit = f"{MAX_BYTES / 2**20:.0f} MB"
+                        raise OversizeReply(f"the server's answer is longer than {limit}, and was cut off")
+                    parts.append(part)
         except httpx2.TimeoutException as error:
             raise openai.APITimeoutError(request=request) from error
         except (httpx2.RequestError, ssl.SSLError) as error:
             raise openai.APIConnectionError(request=request) from error
+        fields = packed.headers.copy()
+        fields.pop("content-encoding", None)
+        answer = httpx2.Response(packed.status_code, headers=fields, content=b"".join(parts), request=request)
         if not answer.is_success:
             raise self.root_async_client._make_status_error_from_response(answer)
 
@@ -193,20 +205,6 @@ class _ChatOpenAI(ChatOpenAI):
             hint = check_address_hint(address)
             raise ProviderError(f"{address} is a web page, not a model server", hint=hint)
         return ChatResult(generations=[ChatGeneration(message=completion_message(response))])
-
-
-async def _unpacked(packed: httpx2.Response) -> httpx2.Response:
-    """Return a response with its content, which is unpacked piece by piece, so that its unpacked size is limited."""
-    parts, size, headers = list[bytes](), 0, packed.headers.copy()
-    async for part in packed.aiter_bytes():
-        size += len(part)
-        if size > MAX_BYTES:
-            # The traceback of the error would keep them.
-            parts.clear()
-            raise OversizeReply(f"the server's answer is longer than {MAX_BYTES / 2**20:.0f} MB, and was cut off")
-        parts.append(part)
-    headers.pop("content-encoding", None)
-    return httpx2.Response(packed.status_code, headers=headers, content=b"".join(parts), request=packed.request)
 
 
 # Reading the certificates is slow. LangChain would create a client for synchronous requests, which are never made, for

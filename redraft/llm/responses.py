@@ -86,12 +86,27 @@ def completion_message(response: object) -> AIMessage:
             invalid_calls += [InvalidToolCall(name=name, args=text, id=call_id, error=None, type="invalid_tool_call")]
     texts = {name: message[name] for name in ("refusal", *THOUGHTS) if isinstance(message.get(name), str)}
     finish, model = choice.get("finish_reason"), completion.get("model")
+    reported, usage = completion.get("usage"), None
+    counts: Mapping[str, Any] = reported if isinstance(reported, Mapping) else {}
+    details = (counts.get(f"{name}_details") for name in _COUNTS)
+    asked, replied = (part if isinstance(part, Mapping) else {} for part in details)
+    totals: list[Any] = [counts.get(name) for name in _COUNTS]
+    totals += [asked.get("cached_tokens"), replied.get("reasoning_tokens")]
+    plausible = plausible_usage(Usage(*totals))
+    if plausible.reported:
+        usage = UsageMetadata(
+            input_tokens=plausible.prompt_tokens,
+            output_tokens=plausible.completion_tokens,
+            total_tokens=plausible.prompt_tokens + plausible.completion_tokens,
+            input_token_details={"cache_read": plausible.cached_prompt_tokens},
+            output_token_details={"reasoning": plausible.reasoning_tokens},
+        )
     return AIMessage(
         content=_content(message.get("content")),
         additional_kwargs={name: text for name, text in texts.items() if text or name != "refusal"},
         tool_calls=calls,
         invalid_tool_calls=invalid_calls,
-        usage_metadata=_usage(completion.get("usage")),
+        usage_metadata=usage,
         response_metadata={
             "finish_reason": finish if isinstance(finish, str) else None,
             "model_name": model if isinstance(model, str) else None,
@@ -110,25 +125,6 @@ def _content(content: object) -> str:
     if not isinstance(content, list) and not isinstance(texts[0], str):
         return json.dumps(content, ensure_ascii=False, default=str)
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _usage(usage: object) -> UsageMetadata | None:
-    """Return the usage; None if there is none, or an implausible one."""
-    counts: Mapping[str, Any] = usage if isinstance(usage, Mapping) else {}
-    details = (counts.get(f"{name}_details") for name in _COUNTS)
-    asked, replied = (part if isinstance(part, Mapping) else {} for part in details)
-    totals: list[Any] = [counts.get(name) for name in _COUNTS]
-    totals += [asked.get("cached_tokens"), replied.get("reasoning_tokens")]
-    plausible = plausible_usage(Usage(*totals))
-    if not plausible.reported:
-        return None
-    return UsageMetadata(
-        input_tokens=plausible.prompt_tokens,
-        output_tokens=plausible.completion_tokens,
-        total_tokens=plausible.prompt_tokens + plausible.completion_tokens,
-        input_token_details={"cache_read": plausible.cached_prompt_tokens},
-        output_token_details={"reasoning": plausible.reasoning_tokens},
-    )
 
 
 def _is_count(value: object) -> TypeGuard[int]:

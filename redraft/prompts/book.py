@@ -105,15 +105,21 @@ class PromptBook:
         """Return the hashes of some prompts by name, or of all."""
         return {prompt.name: self.hash(prompt) for prompt in prompts}
 
-    def render(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
-        """Return the text to send."""
-        return self._filled(prompt, _fenced(inputs))
-
-    def instructions(self, prompt: Prompt[Any, Any], inputs: BaseModel) -> str:
-        """Return the text to send without fenced content."""
-        return self._filled(prompt, _fenced(inputs, is_bare=True))
-
-    def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
+    def render(self, prompt: Prompt[Any, Any], inputs: BaseModel, *, is_bare: bool = False) -> str:
+        """Return the text to send: texts from outside in fences, or `is_bare` with a line break in place of each."""
+        kind, tags = type(inputs), Tags(inputs)
+        values: dict[str, object] = {name: getattr(inputs, name) for name in kind.model_fields}
+        all_tags = _OURS | {mark.tag for _, mark in _marks(kind, Fence)}
+        for name, mark in _marks(kind, Fence):
+            value: Any = values[name]
+            if value is None or (value in ("", []) and not kind.model_fields[name].is_required()):
+                values[name] = None
+            elif is_bare:
+                values[name] = "" if value == [] else "\n"
+            else:
+                values[name] = _in_fence(mark, value, all_tags, partial(tags.tag, name))
+        for name, item_tags in _marks(kind, ItemTags):
+            values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
         place = self._place(prompt.name)
         template = _compile(prompt, self.template(prompt), place)
         parts: list[str] = []
@@ -202,25 +208,6 @@ _OURS = frozenset(mark.tag for given in _INPUTS for _, mark in _marks(given, Fen
 def neutralize(text: str) -> str:
     """Disarm what looks like a fence or a chat token in `text`."""
     return disarmed(text, _OURS)
-
-
-def _fenced(inputs: BaseModel, *, is_bare: bool = False) -> dict[str, object]:
-    """Return the values of a template: texts from outside in fences, or only a line break in place of each, and None
-    for what is left out."""
-    kind = type(inputs)
-    values: dict[str, object] = {name: getattr(inputs, name) for name in kind.model_fields}
-    all_tags = _OURS | {mark.tag for _, mark in _marks(kind, Fence)}
-    tags = Tags(inputs)
-    for name, mark in _marks(kind, Fence):
-        value: Any = values[name]
-        is_empty = value is None or (value in ("", []) and not kind.model_fields[name].is_required())
-        if is_empty or is_bare:
-            values[name] = None if is_empty else "" if value == [] else "\n"
-            continue
-        values[name] = _in_fence(mark, value, all_tags, partial(tags.tag, name))
-    for name, item_tags in _marks(kind, ItemTags):
-        values[name] = ", ".join(tags.tag(item_tags.field, number) for number in getattr(inputs, name))
-    return values
 
 
 def _in_fence(mark: Fence, value: str | list[Any], tags: frozenset[str], tag_of: Callable[[int], str]) -> str:

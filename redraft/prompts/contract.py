@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -73,6 +73,15 @@ class PromptInput(BaseModel):
     """Base of prompt inputs: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # most of them are not used in a run
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield all texts in a prompt's input."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, BaseModel | list):
+        for part in value if isinstance(value, list) else [part for _, part in value]:
+            yield from texts_in(part)
 
 
 class AliasNames:

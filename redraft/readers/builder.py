@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
@@ -101,23 +101,20 @@ class ReadText(Document):
         if not self.text.strip():
             raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
         notes = (*self.notes, *(str(coverage) for coverage in self.extents if coverage.is_short))
-        sections = self.sections or tuple(sections_of(self.headings, len(self.text)))
+        # The section of a heading ends at the next one of the same or a higher rank.
+        ends, open_at = [len(self.text)] * len(self.headings), list[int]()
+        for index, heading in enumerate(self.headings):
+            while open_at and self.headings[open_at[-1]].level >= heading.level:
+                ends[open_at.pop()] = heading.at
+            open_at.append(index)
+        sections = self.sections or tuple(
+            DocumentSection(one_line(heading.title, TITLE_WIDTH), heading.level, Span(heading.at, end))
+            for heading, end in zip(self.headings, ends, strict=True)
+            if end > heading.at
+        )
         title = one_line(self.title, TITLE_WIDTH) or one_line(PurePath(name).stem, TITLE_WIDTH) or name
         key = content_id(self.text)
         return Document(key, title, self.text, sections, name, self.encoding, notes, self.marks, self.language)
-
-
-def sections_of(headings: Sequence[Heading], length: int) -> Iterator[DocumentSection]:
-    """Yield a section for each heading, up to the next heading of the same or a higher rank."""
-    ends = [length] * len(headings)
-    open_at: list[int] = []
-    for index, heading in enumerate(headings):
-        while open_at and headings[open_at[-1]].level >= heading.level:
-            ends[open_at.pop()] = heading.at
-        open_at.append(index)
-    for heading, end in zip(headings, ends, strict=True):
-        if end > heading.at:
-            yield DocumentSection(one_line(heading.title, TITLE_WIDTH), heading.level, Span(heading.at, end))
 
 
 def tidy(text: str) -> str:
@@ -140,28 +137,6 @@ BREAK = "\x1e"
 """An intended line break."""
 
 
-def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
-    """Return the text of a paragraph with whitespace collapsed, and the offsets at which pages begin in it."""
-    pieces: list[str] = []
-    anchors: list[tuple[int, Anchor]] = []
-    length, blank = 0, True
-    for run in runs:
-        if isinstance(run, Anchor):
-            anchors.append((length, run))
-            continue
-        text = "\n" if run == BREAK else tidy(run)
-        if not (core := " ".join(text.split())) and (not text or (blank and run != BREAK)):
-            continue
-        before = "" if blank or not text[0].isspace() else " "
-        after = " " if core and text[-1].isspace() else ""
-        piece = "\n" if run == BREAK else before + core + after
-        blank = piece[-1].isspace()
-        pieces.append(piece)
-        length += len(piece)
-    paragraph = "".join(pieces).rstrip()
-    return paragraph, [(min(at, len(paragraph)), anchor) for at, anchor in anchors]
-
-
 @dataclass(slots=True)
 class TextBuilder:
     """Assembles a text paragraph by paragraph, with its headings and marks."""
@@ -179,14 +154,29 @@ class TextBuilder:
     _next_pages: list[Anchor] = field(default_factory=list)
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
-        """Add a paragraph after a blank line, or after `between`, and return its span, which is empty if it has no
-        text."""
-        text, anchors = joined(runs)
-        if not text:
+        """Add a paragraph after a blank line, or after `between`, with whitespace collapsed, and return its span, which
+        is empty if it has no text."""
+        pieces: list[str] = []
+        anchors: list[tuple[int, Anchor]] = []
+        length, blank = 0, True
+        for run in runs:
+            if isinstance(run, Anchor):
+                anchors.append((length, run))
+                continue
+            text = "\n" if run == BREAK else tidy(run)
+            if not (core := " ".join(text.split())) and (not text or (blank and run != BREAK)):
+                continue
+            first = "" if blank or not text[0].isspace() else " "
+            last = " " if core and text[-1].isspace() else ""
+            pieces.append("\n" if run == BREAK else first + core + last)
+            blank = pieces[-1][-1].isspace()
+            length += len(pieces[-1])
+        paragraph = "".join(pieces).rstrip()
+        if not paragraph:
             self._next_pages += [anchor for _, anchor in anchors]
             return Span(self.length, self.length)
-        span = self._put(before + text, between)
-        self.pages += ((span.start + len(before) + at if at else span.start, anchor) for at, anchor in anchors)
+        start, end = span = self._put(before + paragraph, between)
+        self.pages += ((min(start + len(before) + at, end) if at else start, anchor) for at, anchor in anchors)
         return span
 
     def verbatim(self, text: str) -> Span:

@@ -100,16 +100,6 @@ def number_of(text: str) -> int | None:
 _BETWEEN = "\n\n"
 
 
-def without(document: Document, stretches: Iterable[Span]) -> Document:
-    """Return the document without some spans."""
-    spans: list[Span] = []
-    at = 0
-    for start, end in sorted(stretches):
-        spans.append(Span(at, max(at, start)))
-        at = max(at, end)
-    return only(document, [*spans, Span(at, len(document.text))])
-
-
 def only(document: Document, stretches: Iterable[Span]) -> Document:
     """Return a document that consists of some spans of this one, with a blank line for what is left out."""
     text = document.text
@@ -199,7 +189,12 @@ def select(document: Document, selection: Selection) -> Document:
         if kind in selection.skip:
             spans.append(Span(mark.start, mark.end))
             words[kind] += count_words(document.text[mark.start : mark.end])
-    rest = without(document, spans) if spans else document
+    # What is between the spans, which may overlap, and after them.
+    between, at = list[Span](), 0
+    for start, end in sorted(spans):
+        between.append(Span(at, max(at, start)))
+        at = max(at, end)
+    rest = only(document, [*between, Span(at, len(document.text))]) if spans else document
     if spans and has_words(rest.text):
         document = rest
         omissions = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]

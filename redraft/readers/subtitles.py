@@ -29,6 +29,7 @@ _DASH = re.compile(r"\A[-–—]\s*(?=\S)")
 _NAME = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,3}):(?=\s|\Z)|\[([A-Z][\w ]{1,30})\]:?(?=\s)")
 _HEAD = re.compile(r"\AWEBVTT[ \t]+(?:-[ \t]*)?([^\n]{1,120})")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_NOTE = re.compile(r"NOTE(?!\S)")
 _NO_SPEECH = re.compile(r"(?:WEBVTT|NOTE|STYLE|REGION)(?!\S)")
 _PAUSE = 3.0
 _EDGE = 3
@@ -56,7 +57,14 @@ def read(data: bytes, name: str) -> ReadText:
     times = list(_TIMES.finditer(text))
     ends = [*(match.start() for match in times[1:]), len(text)]
     for match, end in zip(times, ends, strict=False):
-        blocks = _speech(text[match.end() : end], builder, is_last=match is times[-1])
+        blocks = [block.strip("\n") for block in _BLANK_LINES.split(text[match.end() : end])]
+        rest, _, last_line = blocks[-1].rpartition("\n")
+        # Before another cue there may be its number or name.
+        if match is not times[-1] and (len(blocks) > 1 if not rest else last_line.strip().isdigit()):
+            blocks[-1] = rest
+        for note in filter(_NOTE.match, blocks[1:]):
+            builder.leave_out("notes", text=note.removeprefix("NOTE"))
+        blocks[1:] = [block for block in blocks[1:] if not _NO_SPEECH.match(block)]
         cue_lines = "\n".join(blocks).split("\n")
         lines = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", line)))).strip() for line in cue_lines]
         speech: list[str] = []
@@ -78,21 +86,6 @@ def read(data: bytes, name: str) -> ReadText:
     title = _HEAD.match(text)
     _add(cues, {voice.strip() for voice in _VOICE.findall(text)}, builder)
     return builder.reading(title[1].strip() if title else "")
-
-
-def _speech(between: str, builder: TextBuilder, *, is_last: bool) -> list[str]:
-    """Return the blocks of speech after a time, without notes, styles, and the number or name of the next cue."""
-    blocks = [block.strip("\n") for block in _BLANK_LINES.split(between)]
-    rest, _, name = blocks[-1].rpartition("\n")
-    if not is_last and (len(blocks) > 1 if not rest else name.strip().isdigit()):
-        blocks[-1] = rest
-    speech = blocks[:1]
-    for block in blocks[1:]:
-        if (match := _NO_SPEECH.match(block)) is None:
-            speech.append(block)
-        elif match[0] == "NOTE":
-            builder.leave_out("notes", text=block[match.end() :])
-    return speech
 
 
 def _add(cues: Sequence[Cue], voices: set[str], builder: TextBuilder) -> None:

@@ -19,7 +19,7 @@ from typing import Literal
 
 from redraft.domain import Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Connection, Row, Transaction, storable
+from redraft.store.connection import Connection, Row, storable
 from redraft.store.table import IN_LIST, RecordTable, body_of, in_list, insert_row, put_text, record_in
 
 Role = Literal["user", "assistant", "schema"]
@@ -37,21 +37,6 @@ class Message:
 
     role: Role
     text: str
-
-
-def put_messages(raw: Transaction, call: int, messages: Sequence[Message]) -> None:
-    """Store the messages of a call."""
-    texts: dict[str, bytes] = {}
-    rows: list[tuple[int, int, Role, str]] = []
-    for message in messages:
-        for part in parts_of(message.text):
-            body = part.encode("utf-8", "replace")
-            key = hashlib.blake2b(body, digest_size=12).hexdigest()
-            texts[key] = zlib.compress(body)
-            rows.append((call, len(rows), message.role, key))
-    if rows:
-        raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", list(texts.items()))
-        raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", rows)
 
 
 def parts_of(words: str) -> Iterator[str]:
@@ -233,25 +218,32 @@ class Calls:
             columns = _columns_of(replace(sent, seconds=0.0))
             [row] = insert_row(raw, "calls", columns, "RETURNING id").fetchall()
             for terms in limited:
-                self._check(raw, row["id"], call, terms)
-            put_messages(raw, row["id"], call.messages)
+                # With this call, the budget may exceed a limit.
+                budget = raw.execute(_USED, (terms.budget_key,)).fetchone()
+                fits_calls = terms.max_calls is None or budget["calls"] <= terms.max_calls
+                if fits_calls and (terms.max_cost is None or budget["usd"] <= terms.max_cost + _ROUNDING):
+                    continue
+                rows = raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": row["id"]}).fetchall()
+                at_work = {run for run in {other["run"] for other in rows} if self._is_alive(run)}
+                in_flight = {(other["id"], other["run"]) for other in rows if other["run"] in at_work}
+                usd = budget["usd"] - (call.booked_usd or 0.0)
+                raise LimitReachedError(terms, budget["calls"] - 1, usd, in_flight)
+            texts: dict[str, bytes] = {}
+            parts: list[tuple[int, int, Role, str]] = []
+            for role, body in ((message.role, part) for message in call.messages for part in parts_of(message.text)):
+                content = body.encode("utf-8", "replace")
+                key = hashlib.blake2b(content, digest_size=12).hexdigest()
+                texts[key] = zlib.compress(content)
+                parts.append((row["id"], len(parts), role, key))
+            if parts:
+                raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", list(texts.items()))
+                raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?)", parts)
         reservation.call = row["id"]
 
     def take_back(self, reservation: Reservation) -> None:
         """Delete a call that was not sent."""
         if reservation.call is not None:
             self._connection.write("DELETE FROM calls WHERE id = ?", (reservation.call,))
-
-    def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms) -> None:
-        """Raise `LimitReachedError` if the budget including this call exceeds a limit."""
-        budget = raw.execute(_USED, (terms.budget_key,)).fetchone()
-        fits_calls = terms.max_calls is None or budget["calls"] <= terms.max_calls
-        if fits_calls and (terms.max_cost is None or budget["usd"] <= terms.max_cost + _ROUNDING):
-            return
-        rows = raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked}).fetchall()
-        at_work = {run for run in {row["run"] for row in rows} if self._is_alive(run)}
-        in_flight = {(row["id"], row["run"]) for row in rows if row["run"] in at_work}
-        raise LimitReachedError(terms, budget["calls"] - 1, budget["usd"] - (call.booked_usd or 0.0), in_flight)
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,25 +74,6 @@ class ForgetReport:
     bytes: int = 0
     trouble: str = ""
     """Why the files could not be compacted; their contents are deleted regardless."""
-
-
-def _with_chapters(
-    connection: Connection, runs: Sequence[str], documents: Sequence[str], document_of: Mapping[str, str]
-) -> list[str]:
-    """Return the runs to delete: with those of the documents, and of their chapters. Raises if a process works on
-    one of them."""
-    unknown = [run for run in runs if run not in document_of]
-    if unknown:
-        raise RunError(f"no run {unknown[0]}", fix=(RunCommand("runs"), " lists them"))
-    chosen = dict.fromkeys([*runs, *(run for run, document in document_of.items() if document in documents)])
-    query = f"SELECT part FROM records WHERE part IS NOT NULL AND run {IN_LIST}"  # noqa: S608
-    chosen |= {row["part"]: None for row in connection.rows(query, (in_list(chosen),))}
-    if at_work := [run for run in chosen if connection.is_claimed(run)]:
-        raise RunError(
-            f"run {at_work[0]} is in use by another process, and nothing was forgotten",
-            hint="wait for it, or stop it first",
-        )
-    return list(chosen)
 
 
 def _forget_run(raw: Transaction, run: str) -> int:
@@ -305,7 +286,14 @@ class Store:
         """
         connection, checkpoints = self.connection, self.checkpoints
         document_of = {row["id"]: row["document"] for row in connection.rows("SELECT id, document FROM runs")}
-        chosen = _with_chapters(connection, runs, documents, document_of)
+        if unknown := [run for run in runs if run not in document_of]:
+            raise RunError(f"no run {unknown[0]}", fix=(RunCommand("runs"), " lists them"))
+        chosen = dict.fromkeys([*runs, *(run for run, document in document_of.items() if document in documents)])
+        query = f"SELECT part FROM records WHERE part IS NOT NULL AND run {IN_LIST}"  # noqa: S608
+        chosen |= {row["part"]: None for row in connection.rows(query, (in_list(chosen),))}
+        if at_work := [run for run in chosen if connection.is_claimed(run)]:
+            problem = f"run {at_work[0]} is in use by another process, and nothing was forgotten"
+            raise RunError(problem, hint="wait for it, or stop it first")
         read = [document_of[run] for run in chosen]
         replies, trouble = 0, ""
         if dry_run:

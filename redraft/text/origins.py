@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -19,7 +19,7 @@ from redraft.document import Span
 from redraft.text.languages import LanguageSpan, language_of, language_spans_beside
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, Encoder
-from redraft.text.word_keys import Word, carries, keys, words
+from redraft.text.word_keys import carries, keys, words
 from redraft.text.words import has_unspaced
 
 Method = Literal["quotation", "words", "embedding", "judge"]
@@ -83,7 +83,11 @@ class Index:
             # Sentences are processed one by one, as in a search, since context changes how words are split.
             for sentence in sentences(text, span, language):
                 self.sentences.append(sentence)
-                for place, piece in _places(text, sentence, language):
+                every = words(text[sentence.start : sentence.end], language)
+                size = _CUT if len(every) > _LONGEST else _LONGEST
+                for piece in (every[first : first + size] for first in range(0, len(every), size)):
+                    cut = Span(sentence.start + piece[0].start, sentence.start + piece[-1].end)
+                    place = sentence if size == _LONGEST else cut
                     piece_keys = [word.key for word in piece]
                     for term in dict.fromkeys(search_terms(piece_keys)):
                         self.postings[term].append(len(self.spans))
@@ -112,17 +116,6 @@ class Index:
                 spans.append(Span(self._starts[first], self._ends[end - 1]))
             at = self._joined.find(phrase, at + 1)
         return spans
-
-
-def _places(text: str, sentence: Span, language: str) -> Iterator[tuple[Span, list[Word]]]:
-    """Yield the place and the words of a sentence with words; an overlong one in pieces."""
-    every = words(text[sentence.start : sentence.end], language)
-    if every and len(every) <= _LONGEST:
-        yield sentence, every
-        return
-    for first in range(0, len(every), _CUT):
-        piece = every[first : first + _CUT]
-        yield Span(sentence.start + piece[0].start, sentence.start + piece[-1].end), piece
 
 
 def terms(keys: Sequence[str]) -> list[str]:

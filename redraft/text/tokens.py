@@ -181,11 +181,18 @@ class Tokenizer:
     def measure(self, text: str) -> Meter:
         """Count every span of `text` in advance."""
         parts, costs = [np.zeros(0, dtype=np.uint32)], [np.zeros(1, dtype=np.int64)]
-        for start, end in _blocks(text):
+        for start, block in _blocks(text):
             if self.encoding:
-                ends = _ends_of_tokens(self.encoding, text[start:end])
+                # A program may pass half of a surrogate pair, although no file has one.
+                data = block.encode("utf-8", "replace")
+                codes = self.encoding.encode_to_numpy(data.decode(), disallowed_special=())
+                ends: Integers = np.cumsum(_sizes(self.encoding)[codes])
+                if not block.isascii():
+                    # A character counts once it has begun.
+                    begins = (np.frombuffer(data, dtype=np.uint8) & 0xC0) != 0x80
+                    ends = np.cumsum(begins)[ends - 1].astype(np.int64)
             else:
-                ends, cost = estimate(text[start:end], self.margin)
+                ends, cost = estimate(block, self.margin)
                 costs.append(cost)
             parts.append((start + ends).astype(np.uint32))
         if self.encoding:
@@ -205,22 +212,9 @@ def _sizes(encoding: tiktoken.Encoding) -> Integers:
     return sizes
 
 
-def _ends_of_tokens(encoding: tiktoken.Encoding, block: str) -> Integers:
-    try:
-        codes = encoding.encode_to_numpy(block, disallowed_special=())
-    except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file has one
-        codes = encoding.encode_to_numpy(block.encode("utf-8", "replace").decode(), disallowed_special=())
-    ends: Integers = np.cumsum(_sizes(encoding)[codes])
-    if not block.isascii():
-        # A character counts once it has begun.
-        data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
-        ends = np.cumsum((data & 0xC0) != 0x80)[ends - 1].astype(np.int64)
-    return ends
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield stretches that can be encoded separately with the same result: no token joins a letter and the space after
-    it."""
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield stretches, each after its offset, that can be encoded separately with the same result: no token joins a
+    letter and the space after it."""
     # Runs of a million blanks, which overflow the encoder's stack, are cut, each from its own start.
     has_run = any(text[at : at + _RUN].isspace() for at in range(0, len(text) - _RUN + 1, _RUN))
     runs = [match.span() for match in _BLANKS.finditer(text)] if has_run else []
@@ -230,10 +224,10 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         while stop - start > _BLOCK:
             match = _CUT.search(text, start + _BLOCK, min(stop, start + _LONGEST_BLOCK))
             end = match.start() if match else min(stop, start + _LONGEST_BLOCK)
-            yield start, end
+            yield start, text[start:end]
             start = end
         if stop > start:
-            yield start, stop
+            yield start, text[start:stop]
             start = stop
 
 

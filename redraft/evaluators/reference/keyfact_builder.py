@@ -223,30 +223,32 @@ class KeyFactBuilder(Builder):
         excerpt = self.reader.text(span)
         validated = await gather_all(self._validated(dimension, excerpt, distinct, name) for dimension in _VALIDATIONS)
         accounts = dict(zip(_VALIDATIONS, validated, strict=True))
-        opinions = {
-            (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
-            for n, fact in enumerate(distinct)
-        }
 
-        def evidence_of_facts() -> dict[tuple[Level, str], Evidence]:
+        def places() -> list[Evidence]:
             """Return the place of each fact: its quote, or the nearest passage in the chunk."""
-            evidence_of: dict[tuple[Level, str], Evidence] = {}
-            for (level, text), by_dimension in opinions.items():
-                quotes = (getattr(opinion, "quote", "") for opinion in by_dimension.values())
-                quoted = self.reader.quoted(next(filter(None, quotes), text), [span])
+            evidence: list[Evidence] = []
+            for n, fact in enumerate(distinct):
+                quotes = (getattr(account.verdicts.get(n), "quote", "") for account in accounts.values())
+                quoted = self.reader.quoted(next(filter(None, quotes), fact.text), [span])
                 place = quoted.span if quoted else None
                 if place is None or place.start < span.start or place.end > span.end:
-                    place = next(iter(self.reader.nearest(text, 1, span)), span)
-                evidence_of[level, text] = self.reader.place(place)
-            return evidence_of
+                    place = next(iter(self.reader.nearest(fact.text, 1, span)), span)
+                evidence.append(self.reader.place(place))
+            return evidence
 
         # The first search indexes the document; nothing else should wait for that.
-        evidence = await asyncio.to_thread(evidence_of_facts)
-        vetted: list[KeyFact] = []
-        for fact in facts:
-            key = (fact.level, fact.text)
-            vetted.append(replace(fact, evidence=evidence[key], objections=_objections(opinions[key])))
-        return vetted, first_error(accounts.values())
+        evidence = await asyncio.to_thread(places)
+        changes: dict[tuple[Level, str], dict[str, Any]] = {}
+        for n, fact in enumerate(distinct):
+            # Facts without a verdict are pruned too.
+            objections: list[Objection] = []
+            for dimension, account in accounts.items():
+                if (opinion := account.verdicts.get(n)) is None:
+                    objections.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
+                elif opinion.verdict != "pass":
+                    objections.append(Objection(dimension, one_line(opinion.reason, _LONGEST_REASON)))
+            changes[fact.level, fact.text] = {"evidence": evidence[n], "objections": tuple(objections)}
+        return [replace(fact, **changes[fact.level, fact.text]) for fact in facts], first_error(accounts.values())
 
     async def _validated(
         self, dimension: Dimension, excerpt: str, facts: Sequence[KeyFact], name: str
@@ -290,14 +292,3 @@ class KeyFactBuilder(Builder):
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=one_line(reply.value.query)), ""
-
-
-def _objections(opinions: Mapping[Dimension, FactOpinion | None]) -> tuple[Objection, ...]:
-    """Return why a fact is pruned. Facts without a verdict are pruned too."""
-    objections: list[Objection] = []
-    for dimension, opinion in opinions.items():
-        if opinion is None:
-            objections.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
-        elif opinion.verdict != "pass":
-            objections.append(Objection(dimension, one_line(opinion.reason, _LONGEST_REASON)))
-    return tuple(objections)

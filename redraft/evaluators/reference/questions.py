@@ -273,26 +273,23 @@ class PackBuilder(Builder):
         groups = ceil(len(questions) / max(1, min(_RANKED_AT_ONCE, self.reader.window // _RANKED_TOKENS)))
         order = sorted(range(len(questions)), key=lambda at: questions[at].position)
         candidates = [qa.Candidate(id=at, question=questions[at].text, answer=questions[at].answer) for at in order]
-        # Each group has questions from all parts of the document.
-        parts = [f", part {at}/{groups}" for at in range(1, groups + 1)] if groups > 1 else [""]
-        replies = await gather_all(
-            self._weights(candidates[at::groups], f"questions ranked{part}") for at, part in enumerate(parts)
-        )
+
+        async def weights_in(at: int) -> dict[int, int]:
+            # Each group has questions from all parts of the document.
+            ranked = qa.RankInput(candidates=candidates[at::groups], outline=self._shown)
+            room = len(ranked.candidates) * _NUMBER.tokens(self.judge.wording)
+            label = f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked"
+            try:
+                return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights
+            except (ReplyError, RejectedRequest):
+                return {}
+
+        replies = await gather_all(map(weights_in, range(groups)))
         weights: dict[int, int] = {}
         for at, reply in enumerate(replies):
             weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
         ranked_first = sorted(range(len(questions)), key=lambda at: at not in weights)
         return [replace(questions[at], weight=weights.get(at, 1)) for at in ranked_first]
-
-    async def _weights(self, candidates: Sequence[qa.Candidate], label: str) -> dict[int, int]:
-        """Return the weights of the candidates in the whole document by number, without those that the reply leaves
-        out."""
-        ranked = qa.RankInput(candidates=list(candidates), outline=self._shown)
-        room = len(candidates) * _NUMBER.tokens(self.judge.wording)
-        try:
-            return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights
-        except (ReplyError, RejectedRequest):
-            return {}
 
 
 def evenly_spread(items: Sequence[T], limit: int) -> list[T]:

@@ -46,16 +46,6 @@ class EdgeLine(NamedTuple):
     numbers: set[int]
     """The numbers that may be that of its page."""
 
-    @classmethod
-    def of(cls, line: PdfLine, is_head: bool) -> EdgeLine:
-        """Return a line as a possible head or foot."""
-        text = line.text.strip()
-        match = _NUMBER.fullmatch(text)
-        numbers = [match[1]] if match else [number for pair in _AT_AN_EDGE.findall(text) for number in pair]
-        may_be_note = not is_head and NOTE.match(line.text) is not None
-        page_numbers = {int(number) for number in numbers if number.isdigit()}
-        return cls(line, _place(line, is_head), (_key(line), is_head), may_be_note, page_numbers)
-
 
 class RunningHeads:
     """The heads and feet of the pages of one file, which `without` removes and counts."""
@@ -182,7 +172,12 @@ def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> Iterator[Edg
             if is_at_edge and is_head:
                 upper.append(line)
             if is_at_edge and len(line.text) <= _LONGEST:
-                yield EdgeLine.of(line, is_head)
+                text = line.text.strip()
+                match = _NUMBER.fullmatch(text)
+                numbers = [match[1]] if match else [number for pair in _AT_AN_EDGE.findall(text) for number in pair]
+                may_be_note = not is_head and NOTE.match(line.text) is not None
+                page_numbers = {int(number) for number in numbers if number.isdigit()}
+                yield EdgeLine(line, _place(line, is_head), (_key(line), is_head), may_be_note, page_numbers)
 
 
 Kind = Literal["text", "heading", "note", "table", "item", "caption"]

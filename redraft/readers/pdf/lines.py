@@ -204,14 +204,6 @@ class Letter(LinePiece):
     word: int = 0
 
 
-def is_leftward(text: str) -> bool:
-    """Return whether most letters of a text are from right-to-left scripts."""
-    if text.isascii():
-        return False
-    classes = [unicodedata.bidirectional(letter) for letter in text if letter.isalpha()]
-    return 2 * sum(name in ("R", "AL") for name in classes) > len(classes)
-
-
 def leftward_pieces(letters: Sequence[Letter]) -> Iterator[LinePiece]:
     """Yield the pieces of right-to-left lines from the top down, whatever the order of their letters."""
     rows: list[list[Letter]] = []
@@ -289,7 +281,9 @@ class PageText:
 
     def pieces(self) -> list[LinePiece]:
         """Return the pieces of lines in file order, or in reading order for right-to-left text."""
-        if is_leftward(self.text):
+        alphabetic = [] if self.text.isascii() else filter(str.isalpha, self.text)
+        classes = [unicodedata.bidirectional(letter) for letter in alphabetic]
+        if 2 * sum(name in ("R", "AL") for name in classes) > len(classes):
             letters: list[Letter] = []
             across, up = ctypes.c_double(), ctypes.c_double()
             for match in (match for match in _WORD.finditer(self.text) if not self._is_turned(match.start())):
