@@ -133,12 +133,12 @@ def list_argument(given: Iterable[T] | None, name: str) -> tuple[T, ...]:
     return tuple(given)
 
 
-def validated(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
+def validated(model: type[M], values: object, named: Callable[[str], str] = str) -> M:
     """Validate values as a model. Errors become `UsageError`, in which `named` translates field names."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        field, problem = first_problem(error, named, between)
+        field, problem = first_problem(error, named)
         raise UsageError(problem, field=field) from error
 
 
@@ -151,12 +151,12 @@ def first_error(error: ValidationError) -> str:
     return f"{field}: {problem}" if field else problem
 
 
-def first_problem(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> tuple[str, str]:
+def first_problem(error: ValidationError, named: Callable[[str], str] = str) -> tuple[str, str]:
     """Return the field of the first validation error, in which `named` translates the name, and what is wrong."""
     first = error.errors()[0]
     # A value of several types has the name of a type in its place.
     field, *inside = [str(part) for part in first["loc"] if part not in _NO_FIELDS] or [""]
-    return between.join([named(field) if field else "", *inside]), error_text(first)
+    return ".".join([named(field) if field else "", *inside]), error_text(first)
 
 
 _FAULTS = {

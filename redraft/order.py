@@ -176,10 +176,9 @@ class OrderParts(Settings):
         judging = order.judging or JudgeConfig()
         return cls(settings=order.settings, judging=judging, refinement=order.refinement, limits=order.limits)
 
-    def edited(self, values: Mapping[str, Any], *, refine: bool = False) -> OrderParts:
+    def edited(self, values: Mapping[str, Any]) -> OrderParts:
         """Return the parts with others in place of those that are named, and with other settings, by the names of their
-        fields; with `refine` there are goals, the usual ones by default. A setting that does not exist, or a wrong
-        value, raises `UsageError`."""
+        fields. A setting that does not exist, or a wrong value, raises `UsageError`."""
         parts: dict[str, Any] = {name: settings_argument(PARTS[name], values.get(name), name) for name in PARTS}
         settings, judging, limits = (parts[name] or getattr(self, name) for name in ("settings", "judging", "limits"))
         refinement = parts["refinement"] or self.refinement
@@ -187,7 +186,7 @@ class OrderParts(Settings):
         for name, value in values.items():
             if name not in PARTS:
                 shares[part_of(name)]["base_url" if name == JUDGES_ADDRESS else name] = value
-        if shares["refinement"] or (refine and refinement is None):
+        if shares["refinement"]:
             fields = refinement.model_dump() if refinement else {"goals": dict(DEFAULT_GOALS)}
             refinement = validated(RefineConfig, {**fields, **shares["refinement"]})
         asked = {**judging.model_dump(), **shares["judging"]}
@@ -244,7 +243,7 @@ def read_order(kind: Kind, values: Mapping[str, Any]) -> Order:
     A setting that does not exist, that the kind does not take, or whose value is wrong raises `UsageError`."""
     is_judged = bool(values.get("metrics"))
     refuse_idle(kind, values, is_judged=is_judged)
-    return OrderParts().edited(values, refine=kind == "refine").order(kind, is_judged=is_judged)
+    return OrderParts().edited(values).order(kind, is_judged=is_judged)
 
 
 def part_of(name: str) -> str:

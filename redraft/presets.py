@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from redraft.domain import adapter_of
 from redraft.errors import UsageError
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 
@@ -46,10 +47,4 @@ def preset(name: str) -> Preset:
 def presets() -> dict[str, Preset]:
     """Return all presets by name."""
     written = tomllib.loads(resources.files("redraft").joinpath(_FILE).read_text("utf-8"))
-    presets_by_name = {}
-    for name, parts in written.items():
-        refinement = RefineConfig.model_validate(parts["refinement"]) if "refinement" in parts else None
-        settings = DraftConfig.model_validate(parts.get("settings", {}))
-        judging = JudgeConfig.model_validate(parts["judging"])
-        presets_by_name[name] = Preset(name, settings, judging, refinement, parts.get("experiment", {}))
-    return presets_by_name
+    return {name: adapter_of(Preset).validate_python({"name": name, **parts}) for name, parts in written.items()}

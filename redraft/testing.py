@@ -16,7 +16,7 @@ from redraft.evaluators.base import Metric, as_evaluator
 from redraft.evaluators.metric_info import MIN_SHARE, goal_status
 from redraft.fields import list_argument
 from redraft.llm.base import FunctionModel as FunctionModel
-from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.base import Reply, Request, Sampling
 from redraft.llm.base import ScriptedModel as ScriptedModel
 from redraft.llm.base import ScriptError as ScriptError
 from redraft.llm.recorded import request_key, text_of, value_in
@@ -166,7 +166,13 @@ class Recording:
             )
         entry = {"key": key, "model": self.identity, "prompt": request.prompt.name, "label": request.label}
         try:
-            reply = await self._asked(request)
+            if (model := self._roles.objects.get(self.identity)) is not None:
+                reply = await model.ask(request)
+            else:
+                settings = resolve(self._roles.settings(DraftConfig()))
+                # For each request, because a recording is not closed, and the next may be made on another loop.
+                async with open_model(settings, seconds=Limits().timeout) as opened:
+                    reply = await opened.ask(request)
         except ReplyError as error:
             flags = [flag for flag in _FLAGS if getattr(error, flag, False)]
             failed = {"error": error.code, "message": error.message, "flags": flags}
@@ -174,15 +180,6 @@ class Recording:
             raise
         await off_loop(self._add, entry | {"reply": text_of(request, reply), "finish_reason": reply.finish_reason})
         return reply
-
-    async def _asked(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        model: Model | None = self._roles.objects.get(self.identity)
-        if model is not None:
-            return await model.ask(request)
-        settings = resolve(self._roles.settings(DraftConfig()))
-        # Opened for each request, because a recording is not closed, and the next may be made on another loop.
-        async with open_model(settings, seconds=Limits().timeout) as opened:
-            return await opened.ask(request)
 
     def _add(self, entry: dict[str, Any]) -> None:
         with self._writing:

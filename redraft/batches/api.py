@@ -174,8 +174,8 @@ def _request(runner: Runner, metrics: Sequence[Metric], options: Mapping[str, An
     if order.judging is not None:
         chosen = dict.fromkeys((*order.judging.metrics, *(order.refinement.goals if order.refinement else ())))
         known_metrics(chosen, with_rubrics(order.judging, runner.defaults.evaluators))
-    if order.judging is not None and (stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]):
-        raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
+        if stray := [name for name in _ABOUT_ONE if getattr(order.judging, name)]:
+            raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:
         raise UsageError(
             "a review works on one summary, and a batch has many",

@@ -284,10 +284,6 @@ def _lose(raw: Transaction, row: Row, how: str) -> None:
         "message": f"{deaths} workers died while processing it; the last one: {how}",
         "hint": "check the document; to resume the batch tries it again",
     }
-    is_aside = deaths >= MAX_CRASHES
-    changes: dict[str, object] = {
-        "state": "aside" if is_aside else "waiting",
-        "error": json_text(error) if is_aside else None,
-    }
-    changes |= {"worker": None, "until": None, "deaths": deaths, "answers": answers}
+    outcome = {"state": "aside", "error": json_text(error)} if deaths >= MAX_CRASHES else {"state": "waiting"}
+    changes = {"error": None, "worker": None, "until": None, "deaths": deaths, "answers": answers, **outcome}
     change_rows(raw, "items", changes, batch=row["batch"], idx=row["idx"])

@@ -22,7 +22,7 @@ from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import Estimate, RunPlan, plan_run, total_cost
+from redraft.runs.dry_run import FIGURES_OF_CALLS, Estimate, RunPlan, plan_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
 from redraft.runs.prepare import prepare_run
@@ -134,8 +134,6 @@ class BatchEstimate(Estimate):
 
 _ALIKE = 1.2
 """The largest ratio of lengths of documents of similar size."""
-_SHARED = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-"""The figures in which documents of similar size differ by their tokens."""
 
 
 def sampled_plan(
@@ -157,7 +155,7 @@ def sampled_plan(
 def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
-    sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *_SHARED), 0)
+    sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *FIGURES_OF_CALLS), 0)
     costs: list[float | None] = []
     dearest: list[float | None] = []
     plans: dict[tuple[object, ...], RunPlan] = {}
@@ -174,7 +172,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
             troubles[error.message] += 1
             continue
         figures = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
-        figures |= {name: round(share * getattr(like, name)) for name in _SHARED}
+        figures |= {name: round(share * getattr(like, name)) for name in FIGURES_OF_CALLS}
         sums = {name: sums[name] + value for name, value in figures.items()}
         costs.append(like.cost_usd and share * like.cost_usd)
         dearest.append(like.max_cost_usd and share * like.max_cost_usd)

@@ -112,7 +112,7 @@ _FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
 
 def add_items(store: Store, batch: str, sources: Iterable[str | BatchItemRow]) -> int:
     """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
-    items, added = _items(sources, store), 0
+    items, added = (_item(row, make, store) for source in sources for row, make in _documents(source)), 0
     while new_items := list(islice(items, _AT_ONCE)):
         added += Batches(store).add(batch, new_items)
     return added
@@ -129,7 +129,7 @@ def check(sources: Iterable[str | BatchItemRow], folder: str | Path | None = Non
     missing = [name for name in names if not Path(name).expanduser().exists()]
     if missing and len(missing) == len(sources):
         raise DocumentError("no such file", place=missing[0], hint="check the path")
-    for item in _items(sources, None):
+    for item, _ in (document for source in sources for document in _documents(source)):
         count += 1
         path = Path(item.source)
         if place is None or path.suffix.lower() != SUMMARY or not exists(path):
@@ -164,17 +164,9 @@ def of_document(store: Store, document: Document, file: str = "") -> BatchItemRo
     return _item(row, partial(document_of, store, document), store)
 
 
-def _items(sources: Iterable[str | BatchItemRow], store: Store | None) -> Iterator[BatchItemRow]:
-    for source in sources:
-        if isinstance(source, BatchItemRow):
-            yield source
-        else:
-            yield from (_item(row, make, store) for row, make in _documents(source))
-
-
-def _item(row: BatchItemRow, make: Callable[[], Document] | None, store: Store | None) -> BatchItemRow:
-    """Return the item of a document; a text is stored now, if there is a `store`, or its error."""
-    if store is None or make is None:
+def _item(row: BatchItemRow, make: Callable[[], Document] | None, store: Store) -> BatchItemRow:
+    """Return the item of a document; a text is stored now, or its error."""
+    if make is None:
         return row
     try:
         document = make()
@@ -185,8 +177,11 @@ def _item(row: BatchItemRow, make: Callable[[], Document] | None, store: Store |
     return replace(row, document=document.id)
 
 
-def _documents(source: str) -> Iterator[NamedDocument]:
+def _documents(source: str | BatchItemRow) -> Iterator[NamedDocument]:
     """Yield the documents that a source names."""
+    if isinstance(source, BatchItemRow):
+        yield source, None
+        return
     if source == STDIN:
         yield BatchItemRow(STDIN, "stdin"), partial(load, STDIN)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import StateGraph
 from langgraph.types import Send
@@ -14,9 +14,6 @@ from redraft.evaluators.metric_info import offline_checks
 from redraft.events import FindingFound, MetricScored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, new_refinement, node
-
-Then = Literal["settle", "finish"]
-"""What follows once a draft has been judged: the refinement, or the end."""
 
 
 async def judge(state: State, job: Job) -> Update:
@@ -74,8 +71,8 @@ def metric_steps(state: State) -> list[Send]:
     return [Send("metric", {**of_draft, "metric": name}) for name in state["due"]]
 
 
-def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: Then) -> None:
-    """Add the judging steps, from `judge` to the node `then`."""
+def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: str) -> None:
+    """Add the judging steps, from `judge` to the node `then`: the refinement, or the end."""
     graph.add_node("judge", node(judge, session))
     graph.add_node("metric", node(metric, session))
     graph.add_node("gather", node(gather, session))

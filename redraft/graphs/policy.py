@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -18,8 +18,6 @@ from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, Refine
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, has_words, score, spaced
 
-Scores = Mapping[str, float | None]
-"""The scores of a draft by metric; None if it could not be scored."""
 Goals = Mapping[str, float]
 Judged = Mapping[str, Evaluation]
 """The evaluations of a draft by metric."""
@@ -88,7 +86,7 @@ class DraftFindings:
             tuple(requests),
             tuple(stops),
             tuple(sorted(missing, key=lambda finding: -finding.weight)),
-            frozenset(missed_metrics(scores_of(evaluations), goals)),
+            frozenset(missed_metrics(evaluations, goals)),
         )
 
     @property
@@ -124,8 +122,9 @@ def with_same_errors(ids: Sequence[str], evaluations: Judged) -> list[str]:
     return [*dict.fromkeys([*ids, *same])]
 
 
-def missed_metrics(scores: Scores, goals: Goals) -> list[str]:
+def missed_metrics(evaluations: Judged, goals: Goals) -> list[str]:
     """Return the metrics that miss their goals, in the order of the goals; no score misses a goal."""
+    scores = _scores(evaluations)
     return [metric for metric, goal in goals.items() if (score := scores.get(metric)) is None or score < goal]
 
 
@@ -154,7 +153,7 @@ def plan_revision(
     if policy == "paper":
         # All findings of the first metric that misses its goal and has any (LongSumEval, Algorithm 2); a person's
         # requests come before them.
-        missed = missed_metrics(scores_of(evaluations), goals)
+        missed = missed_metrics(evaluations, goals)
         in_order = sorted(missed, key=lambda metric: (_PAPER_ORDER.index(aims.get(metric) or "form"), metric))
         for metric in (REVIEW, *in_order):
             findings_of_metric = evaluations[metric].findings if metric in evaluations else ()
@@ -165,7 +164,7 @@ def plan_revision(
     unjudged = not any(
         evaluation.judged for name, evaluation in evaluations.items() if aims.get(name) in ("truth", "content")
     )
-    if unjudged or (not can_compare and not missed_metrics(scores_of(evaluations), goals)):
+    if unjudged or (not can_compare and not missed_metrics(evaluations, goals)):
         # Without a verdict nobody can tell that a new text is true, and without a comparison, that it is better.
         findings = replace(findings, stops=(), missing=())
     elif not is_refused:
@@ -191,12 +190,6 @@ def reviser_feedback(evaluations: Judged, feedback: FeedbackName) -> Judged:
     return passed_on
 
 
-def open_requests(evaluations: Judged, gone: Sequence[str]) -> list[Finding]:
-    """Return a person's requests that no accepted revision has dealt with."""
-    findings = evaluations[REVIEW].findings if REVIEW in evaluations else ()
-    return [finding for finding in findings if finding.id not in gone]
-
-
 def all_requests_refused(evaluations: Judged, answers: Sequence[PointAnswer]) -> bool:
     """Return whether the reviser says of every request that it tried that it did not meet it."""
     requests = {finding.id for finding in evaluations[REVIEW].findings} if REVIEW in evaluations else set()
@@ -204,8 +197,8 @@ def all_requests_refused(evaluations: Judged, answers: Sequence[PointAnswer]) ->
     return bool(outcomes) and all(outcome == "left" for outcome in outcomes)
 
 
-def scores_of(evaluations: Judged) -> dict[str, float | None]:
-    """Return the scores by metric."""
+def _scores(evaluations: Judged) -> dict[str, float | None]:
+    """Return the scores by metric; None where a draft could not be scored."""
     return {metric: evaluation.score for metric, evaluation in evaluations.items()}
 
 
@@ -238,11 +231,11 @@ def acceptance(
     """
     if errors := new_errors(before, after, aims):
         return False, f"{count(len(errors), 'new error')}: {errors[0].sentence}".removesuffix(": ")
-    had, has = scores_of(before), scores_of(after)
+    had, has = _scores(before), _scores(after)
     if unscored := [metric for metric in goals if has.get(metric) is None and had.get(metric) is not None]:
         return False, f"{spaced(unscored[0])} could not be judged"
-    met = [metric for metric in goals if metric not in missed_metrics(had, goals)]
-    if lost := [metric for metric in met if metric in missed_metrics(has, goals)]:
+    missed_before, missed_after = missed_metrics(before, goals), missed_metrics(after, goals)
+    if lost := [metric for metric in missed_after if metric not in missed_before]:
         figure, goal = score(has[lost[0]]), goals[lost[0]]
         return False, f"{spaced(lost[0])} {figure} misses the goal {goal:g}, which the best draft meets"
     fewer = len(errors_in(before, aims)) - len(errors_in(after, aims))
@@ -277,7 +270,7 @@ def reason_to_stop(
     """Return why the refinement ends after round `number` with this plan for the next one; empty if it goes on."""
     if plan is not None and number < settings.rounds:
         return ""
-    missed = missed_metrics(scores_of(evaluations), settings.goals)
+    missed = missed_metrics(evaluations, settings.goals)
     unsure = undecided_metrics(evaluations, settings.goals, settings.judged_share)
     if set(missed) <= set(unsure):
         return "unsure" if unsure else "goals_met"
@@ -290,12 +283,12 @@ def draft_status(evaluations: Judged, settings: RefineConfig) -> dict[str, Any]:
     """Return the `scores` of a draft, and its `standings`: whether they meet its goals."""
     share, goals = settings.judged_share, settings.goals.items()
     standings = {name: goal_status(evaluations.get(name), goal, share) for name, goal in goals}
-    return {"scores": metric_scores(scores_of(evaluations)), "standings": standings}
+    return {"scores": metric_scores(evaluations), "standings": standings}
 
 
-def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+def metric_scores(evaluations: Judged) -> dict[str, float | None]:
     """Return the scores without measurements and a person's requests."""
-    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}
+    return {metric: score for metric, score in _scores(evaluations).items() if metric not in {REVIEW, *FIGURES}}
 
 
 def must_know_in(evaluations: Judged, dropped: Sequence[str] = ()) -> list[MustKnow]:
@@ -341,7 +334,6 @@ def findings_in(evaluations: Mapping[str, Evaluation], ids: Sequence[str]) -> li
     return [by_id[key] for key in ids if key in by_id]
 
 
-Id = TypeVar("Id", int, str)
 _LONGEST_ANSWER = 2_000_000
 
 

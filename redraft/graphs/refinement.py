@@ -94,7 +94,8 @@ async def settle(state: State, job: Job) -> Update:
         # The confirmed errors that a text written anew has brought are corrected, once.
         return {"mending": [error.id for error in errors], "next": "revise"}
     # A person's requests among what the round was to fix.
-    requests_to_fix = [finding for finding in policy.open_requests(before, []) if finding.id in state["to_fix"]]
+    requests = before[REVIEW].findings if REVIEW in before else ()
+    requests_to_fix = [finding for finding in requests if finding.id in state["to_fix"]]
     revised = _Revised(best, draft, before, after, is_requested=bool(requests_to_fix))
     comparison = await _comparison(job, revised) if is_new_text and not errors else None
     round_ = await _stored_round(job, number) or Round(number, draft.id, best.id)
@@ -109,7 +110,8 @@ async def settle(state: State, job: Job) -> Update:
             # A person's requests are passed on to the new best draft: the open ones, and those that it meets.
             refused = {answer.finding for answer in round_.answers if answer.became == "left"}
             met = [finding for finding in requests_to_fix if finding.id not in refused]
-            findings = policy.open_requests(before, [*dealt_with, *state["tried"], *state["dropped"]])
+            gone = {*dealt_with, *state["tried"], *state["dropped"]}
+            findings = [finding for finding in requests if finding.id not in gone]
             texts = [f"{finding.explanation} {finding.expected}".strip() for finding in met]
             requests_met = [*before[REVIEW].held, *texts]
             if findings or requests_met:
@@ -231,7 +233,7 @@ async def decide(state: State, job: Job) -> Update:
     )
     is_generic = settings.feedback_name == "generic" and (plan is None or REVIEW not in plan.metrics)
     if is_generic:
-        missed = policy.missed_metrics(policy.scores_of(evaluations), settings.goals)
+        missed = policy.missed_metrics(evaluations, settings.goals)
         plan = policy.RevisionPlan("correct", ()) if missed else None
     if stop := policy.reason_to_stop(evaluations, settings, state["round"], plan, is_refused=is_refused):
         if plan is not None and REVIEW in plan.metrics:
@@ -260,7 +262,7 @@ async def _model_decision(
     reader stops and what is missing, weightiest first."""
     number, settings = state["round"] + 1, job.refinement
     text = (await job.draft(state["best"])).text
-    goals, scores = settings.goals, policy.metric_scores(policy.scores_of(evaluations))
+    goals, scores = settings.goals, policy.metric_scores(evaluations)
     findings = policy.DraftFindings.of(evaluations, goals, job.judges.aims, [*state["tried"], *state["dropped"]])
     lines: list[str] = []
     # Metrics finish in any order, and the prompt must not depend on that.
@@ -420,7 +422,9 @@ async def _brief(
         request = replace(request, levels=await _summarize_parts(job, reviser.reader.room // 2))
         briefed = await asyncio.to_thread(reviser.brief, request)
     if number == 1 and briefed.inputs.document is None and (request.findings or sorted_findings is not None):
-        job.observe(Notice(_NO_DOCUMENT))
+        reads = "it reads summaries of the parts and the passages around the findings"
+        advice = "if the model's window is larger, set its size"
+        job.observe(Notice(f"the document does not fit the reviser's window, so {reads} ({advice})"))
     return briefed
 
 
@@ -493,12 +497,6 @@ async def _summarize_parts(job: Job, room: int) -> PartSummaries:
 
     texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
     return (tuple(text for text in texts if text),)
-
-
-_NO_DOCUMENT = (
-    "the document does not fit the reviser's window, so it reads summaries of the parts and the passages around the"
-    " findings (if the model's window is larger, set its size)"
-)
 
 
 def next_node(state: State) -> str:

@@ -44,17 +44,11 @@ async def summarize(state: DraftState, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def _graph_of_one(
-    work: Work, session: SessionProtocol | None = None
-) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
+def _graph_of_one(work: Work, session: SessionProtocol | None) -> StateGraph[DraftState, Any, DraftState, DraftOutput]:
     graph = StateGraph(DraftState, output_schema=DraftOutput)
     graph.add_node(work.__name__, node(work, session))
     graph.add_edge(START, work.__name__)
     return graph
-
-
-direct_graph = partial(_graph_of_one, summarize)
-"""Returns the uncompiled graph; its node works on a run that has begun."""
 
 
 class RunningState(DraftState, total=False):
@@ -159,7 +153,7 @@ _OWN = (
         Planner.incremental,
         (summarization.BEGIN, summarization.UPDATE, summarization.COMPRESS, summarization.TIDY),
     ),
-    Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
+    Strategy("direct", partial(_graph_of_one, summarize), Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
 _ANSWERING = Strategy(ANSWER, partial(_graph_of_one, answer), Planner.empty_plan, (WRITE_ANSWER,))
 STRATEGIES: dict[str, Strategy] = {strategy.name: strategy for strategy in _OWN}

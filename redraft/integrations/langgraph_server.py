@@ -25,31 +25,25 @@ _YES = frozenset({"1", "true", "t", "yes", "y", "on"})
 Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
 
 
-@asynccontextmanager
-async def _session() -> AsyncIterator[Session]:
-    settings = DraftConfig(
-        model=os.environ.get("REDRAFT_MODEL") or EXTRACTIVE, base_url=os.environ.get("REDRAFT_BASE_URL") or None
-    )
-    judges = os.environ.get("REDRAFT_JUDGE", "").split()
-    # The server rejects calls that block its event loop.
-    store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
-    try:
-        traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
-        opening = partial(Session, store, judges=judges, settings=settings, trace_to_langsmith=traced)
-        async with await off_loop(opening) as session:
-            yield session
-    finally:
-        await off_loop(store.close)
-
-
 def _factory(name: str, *, drafts: bool = False) -> Callable[[RunnableConfig], Served]:
     @asynccontextmanager
     async def serve(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
         chosen = [str(config.get("configurable", {}).get("strategy", AUTO))] if drafts else []
-        async with _session() as session:
-            # A strategy may come from another package, and finding it reads files.
-            graph = await off_loop(assembly.BUILDERS[name], *chosen, session=session)
-            yield graph.compile(name=name)
+        settings = DraftConfig(
+            model=os.environ.get("REDRAFT_MODEL") or EXTRACTIVE, base_url=os.environ.get("REDRAFT_BASE_URL") or None
+        )
+        judges = os.environ.get("REDRAFT_JUDGE", "").split()
+        traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
+        # The server rejects calls that block its event loop.
+        store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
+        try:
+            opening = partial(Session, store, judges=judges, settings=settings, trace_to_langsmith=traced)
+            async with await off_loop(opening) as session:
+                # A strategy may come from another package, and finding it reads files.
+                graph = await off_loop(assembly.BUILDERS[name], *chosen, session=session)
+                yield graph.compile(name=name)
+        finally:
+            await off_loop(store.close)
 
     return serve
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, cast
 from pydantic import BaseModel
 
 from redraft.domain import Usage
-from redraft.errors import ModelError, UsageError
+from redraft.errors import ModelError
 from redraft.llm.replies import NoValueError, read_value
 from redraft.prompts.contract import InputT, Prompt, ValueT
 
@@ -136,19 +136,6 @@ class LazyModel:
 
 
 Line = str | BaseModel | ModelError
-
-
-async def ask_model(model: Model, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-    """Return a model's reply. Raises `UsageError` if a model of the user's returns something else."""
-    reply: Any = model.ask(request)
-    reply = await reply if isawaitable(reply) else reply
-    value_type = request.prompt.returns
-    if not isinstance(reply, Reply) or not isinstance(reply.value, value_type):
-        raise UsageError(
-            f"the model {model.identity} answered the prompt {request.prompt.name} with {reply!r:.80}",
-            hint=f"`ask` returns a redraft.Reply whose value is of the type {value_type.__name__}",
-        )
-    return reply
 
 
 class ScriptError(AssertionError):

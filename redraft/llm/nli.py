@@ -171,7 +171,20 @@ class Entailment:
     def __init__(self, name_or_path: str, model: Any) -> None:
         self.identity = f"nli:{name_or_path}:{VERSION}"
         self._model = model
-        self._columns = _columns(name_or_path, model.config.id2label or {})
+        labels = model.config.id2label or {}
+        columns = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
+        fine, faulty = ([columns[label] for label in columns if label in names] for names in (_FINE, _FAULTY))
+        self._columns: list[int | None]
+        """The column of each class. A model with two classes says that a claim is supported or not, and never that it
+        is contradicted."""
+        if sorted(columns) == sorted(_CLASSES):
+            self._columns = [columns[name] for name in _CLASSES]
+        elif len(columns) == len(fine) + len(faulty) == 2 and fine and faulty:
+            self._columns = [fine[0], faulty[0], None]
+        else:
+            reason = f"its classes must be {', '.join(_CLASSES)}, or supported and not_supported, but its configuration"
+            reason += f" (id2label) has {', '.join(sorted(columns)) or 'none'}"
+            raise not_loaded(name_or_path, WHAT, reason)
         positions = getattr(model.config, "max_position_embeddings", None)
         # Some models reserve two of their positions.
         limits = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
@@ -249,25 +262,6 @@ class Entailment:
 def load_entailment(name_or_path: str) -> Entailment:
     """Return the model in a local folder, without any download, or a public one by its name."""
     return Entailment(name_or_path, load("CrossEncoder", name_or_path, WHAT))
-
-
-def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int | None]:
-    """Return the column of each class, from the model's configuration. A model with two classes says that a claim is
-    supported or not, and never that it is contradicted."""
-    columns = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
-    if sorted(columns) == sorted(_CLASSES):
-        return [columns[name] for name in _CLASSES]
-    fine = [columns[label] for label in columns if label in _FINE]
-    faulty = [columns[label] for label in columns if label in _FAULTY]
-    if len(columns) == len(fine) + len(faulty) == 2 and fine and faulty:
-        return [fine[0], faulty[0], None]
-    classes = ", ".join(sorted(columns)) or "none"
-    raise not_loaded(
-        name_or_path,
-        WHAT,
-        f"its classes must be {', '.join(_CLASSES)}, or supported and not_supported, but its configuration (id2label)"
-        f" has {classes}",
-    )
 
 
 def _plain(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -32,10 +33,11 @@ from redraft.errors import (
     TimedOut,
     TransientError,
     UnreadableReply,
+    UsageError,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, ignore_event
 from redraft.llm.addresses import environment_keys, redacted
-from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, ask_model
+from redraft.llm.base import Complaint, Model, Reply, Request, Sampling
 from redraft.llm.budget import FREE, Budget, Limiter, RetryPolicy
 from redraft.llm.responses import plausible_usage
 from redraft.llm.structured_output import (
@@ -300,7 +302,14 @@ class RecordedModel:
         pending.reservation.sent = True
         thought_before = getattr(self.inner, "reasoning_tokens", 0)
         try:
-            reply = await ask_model(self.inner, replace(request, most_tokens=pending.most_out))
+            answer: Any = self.inner.ask(replace(request, most_tokens=pending.most_out))
+            # A model of the user's may return anything, and at once.
+            reply: Reply[ValueT] = await answer if isawaitable(answer) else answer
+            if not isinstance(reply, Reply) or not isinstance(reply.value, prompt.returns):
+                raise UsageError(
+                    f"the model {self.identity} answered the prompt {prompt.name} with {reply!r:.80}",
+                    hint=f"`ask` returns a redraft.Reply whose value is of the type {prompt.returns.__name__}",
+                )
         except (Exception, asyncio.CancelledError) as error:
             await self._failed(error, pending)
             raise

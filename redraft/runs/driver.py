@@ -287,10 +287,8 @@ class Runner(OpenRuns, GraphSession):
         verdict, a goal is unsure, a revision failed, its pack has become more complete, or a chapter of it may gain.
         Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
         answers come from the cache, but a reviewing person is asked again."""
-        gaps, failed_rounds = (
-            await off_loop(self.store.runs.gaps.of, run.id),
-            await off_loop(lost_rounds, self.store, run),
-        )
+        gaps = await off_loop(self.store.runs.gaps.of, run.id)
+        failed_rounds = await off_loop(lost_rounds, self.store, run)
         if gaps or failed_rounds:
             return True
         for chapter in await off_loop(self.store.chapters.of, run.id):

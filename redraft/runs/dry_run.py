@@ -22,7 +22,7 @@ from redraft.evaluators.catalog import names, with_rubrics
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.budget import PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
@@ -45,6 +45,8 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 DRAFTING = "drafting"
+FIGURES_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+"""The figures of an estimate that depend on what is asked."""
 
 
 @dataclass(slots=True)
@@ -458,7 +460,6 @@ class DryRuns(Runner):
         spare = max((price.of(usage) for price, usage in spare_usages if price), default=0.0)
         unpriced = [usage.settings.model for usage in work if usage.price is None]
         counted: list[StageUsage | RunPlan] = [*work, *chapters]
-        figures = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
         sizes = {"tokens": plan.document_tokens, "words": plan.document_words}
         return widened(
             RunPlan,
@@ -473,7 +474,7 @@ class DryRuns(Runner):
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,
             stages=tuple(stages),
-            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in figures},
+            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in FIGURES_OF_CALLS},
             cost_usd=total_cost([*costs, *(chapter.cost_usd for chapter in chapters)]),
             max_cost_usd=total_cost([*highest_costs, spare, *(chapter.max_cost_usd for chapter in chapters)]),
             unpriced=tuple(dict.fromkeys([*unpriced, *(name for chapter in chapters for name in chapter.unpriced)])),
@@ -517,7 +518,7 @@ def plan_run(
         check_judging(order, prepared, user_store, session_order.evaluators)
 
     async def counted() -> RunPlan:
-        async with DryRuns(prices or builtin_prices(), session_order, user_store) as runs:
+        async with DryRuns(prices, session_order, user_store) as runs:
             result = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(result.run.id, order, notes)
 

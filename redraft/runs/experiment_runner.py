@@ -185,10 +185,6 @@ class ExperimentRunner(Runner):
 FORM = "form"
 NOTHING = "The document says nothing about this."
 _NOT_MADE = "Not drafted: the budget was used up first."
-_CANNOT_TELL = (
-    "the built-in model cannot tell whether the document says anything about a section: it uses the sentences"
-    " closest to its words"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +240,8 @@ async def fill(runner: ExperimentRunner, document: Document, template: Template,
     """Draft all sections concurrently. A section that fails does not affect the others."""
     runner.share_budget(FORM, document.id, *(f"{section.query} {section.words}" for section in template.drafted))
     if order.settings.model == EXTRACTIVE:
-        runner.observer(Notice(_CANNOT_TELL))
+        limit = "cannot tell whether the document says anything about a section"
+        runner.observer(Notice(f"the built-in model {limit}: it uses the sentences closest to its words"))
     numbers = count(1)
     semaphore = asyncio.Semaphore(runner.limits.concurrency)
 

@@ -250,18 +250,16 @@ async def _ask(
                     break
     except RedraftError as error:
         text, usage = (error.text, error.usage) if isinstance(error, ReplyError) else ("", Usage(0, 0))
-        result = CheckResult(trouble=_trouble(error, door), said=text, works=False)
+        trouble = error.message
+        if isinstance(error, TimedOut):
+            trouble += ": it may be busy or still loading, and need a longer timeout"
+        elif isinstance(error, ReplyError) and error.finish_reason == "length":
+            trouble += f": within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
+        elif error.fix and not isinstance(error, ModelError):
+            trouble += f" ({door.render(error.fix)})"
+        result = CheckResult(trouble=trouble, said=text, works=False)
     else:
         usage = reply.usage
         result = CheckResult(said=reply.text, completion_tokens=usage.completion_tokens)
     took = {"seconds": time.monotonic() - began, "reasoning_tokens": usage.reasoning_tokens}
     return result.model_copy(update=took)
-
-
-def _trouble(error: RedraftError, door: Door) -> str:
-    if isinstance(error, TimedOut):
-        return f"{error.message}: it may be busy or still loading, and need a longer timeout"
-    if isinstance(error, ReplyError) and error.finish_reason == "length":
-        return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may need more reasoning first"
-    is_advised = error.fix and not isinstance(error, ModelError)
-    return f"{error.message}{f' ({door.render(error.fix)})' if is_advised else ''}"

@@ -18,7 +18,7 @@ from redraft.evaluators.metric_info import offline_checks
 from redraft.fields import error_text, list_argument
 from redraft.graphs.evaluation import metric, metric_verdict
 from redraft.graphs.job import Job
-from redraft.graphs.policy import findings_in, metric_scores, scores_of
+from redraft.graphs.policy import findings_in, metric_scores
 from redraft.graphs.refinement import confirm, revise, settle
 from redraft.graphs.state import MetricVerdict, State, Update, new_refinement
 from redraft.report.history.results import document_read, read_result
@@ -284,7 +284,7 @@ async def _revised(job: Job, findings: Sequence[str], instruction: str) -> State
     if not rounds:
         rounds = [Round(0, run.draft, accepted=True, reason="the first draft")]
         await job.keep_round(rounds[0])
-    best: Update = {"draft": run.draft, "best": run.draft, "scores": metric_scores(scores_of(evaluations))}
+    best: Update = {"draft": run.draft, "best": run.draft, "scores": metric_scores(evaluations)}
     of_round: Update = {"run": run.id, "round": rounds[-1].number, "way": "correct", "why": ""}
     task: Update = {"aims": aims, "to_fix": list(findings), "instruction": instruction}
     state = cast("State", {**new_refinement(rounds[0].draft), **best, **of_round, **task})
