@@ -39,6 +39,8 @@ class DocumentSearch:
     """The token counts that determine where the document is cut."""
     telling: ClassVar[bool] = False
     """Whether stop words of a query do not count."""
+    shared: ClassVar[bool] = False
+    """Whether of parts that each contain a whole place the first is taken, which more places have in common."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
         self._document = document
@@ -80,6 +82,7 @@ class DocumentSearch:
         starts, ends = (partial(bisect_left, self.spans, key=itemgetter(at)) for at in (0, 1))
         end = max(place.end, place.start + 1)
         first = starts(place.start + 1) - 1
+        first = min(first, ends(end)) if self.shared else first
         last = max(first, min(ends(end), starts(end) - 1))
         return self.spans[max(0, first - neighbours) : last + neighbours + 1]
 
@@ -109,6 +112,7 @@ class Windows(DocumentSearch):
     """The windows of one document, which judges read."""
 
     sizes = (WINDOW, OVERLAP)
+    shared = True
 
     @cached_property
     def spans(self) -> list[Span]:
