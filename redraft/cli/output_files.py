@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import click
 
 from redraft.cli import options
-from redraft.cli.terminal import say
+from redraft.cli.terminal import say, show_markdown
 from redraft.errors import UsageError
 from redraft.sources import write
 
@@ -119,9 +119,7 @@ def write_text(text: str, output: str | None, hint: str = "name another file wit
 def hand_over(text: str, form: Form, holds: str, output: str | None, *, quiet: bool) -> None:
     """Write a text to the file or stdout, and say what it contains."""
     if form == "markdown" and output is None:
-        from redraft.cli.views.markdown import show
-
-        show(text)
+        show_markdown(text)
         return
     write_text(text, output)
     if output and not quiet:

@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
-from redraft.cli.terminal import say
-from redraft.cli.views.markdown import say_markdown
+from redraft.cli.terminal import say, say_markdown
 from redraft.cli.views.progress import ProgressLine
 from redraft.domain import ReviewQuestion
 from redraft.report.history.results import document_read, findings_in, read_result

@@ -111,11 +111,30 @@ def show_record(content: object, markdown: str, *, as_json: bool, empty: str = "
     if as_json:
         echo_json(content)
     elif markdown.strip():
-        from redraft.cli.views.markdown import show
-
-        show(markdown)
+        show_markdown(markdown)
     else:
         say(empty)
+
+
+def show_markdown(markdown: str) -> None:
+    """Print Markdown to stdout: rendered on a terminal, and elsewhere its source without escapes, which tools can
+    search."""
+    if not sys.stdout.isatty():
+        from redraft.report.markdown.evaluation import plain
+
+        click.echo(plain(markdown), nl=False)
+        return
+    from redraft.cli.views.markdown import print_markdown
+
+    print_markdown(markdown, raw_stream(sys.stdout), terminal_width(sys.stdout))
+
+
+def say_markdown(markdown: str) -> None:
+    """Print Markdown to stderr, line by line."""
+    from redraft.report.markdown.evaluation import plain
+
+    for line in plain(markdown).rstrip().split("\n"):
+        say(line)
 
 
 def terminal_width(stream: TextIO) -> int:

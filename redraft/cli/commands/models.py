@@ -13,7 +13,7 @@ from redraft.cli.hints import SHELL
 from redraft.cli.overview import CommandGroup, help_texts
 from redraft.cli.sections import EVERY, Command, command
 from redraft.cli.settings_file import named_tables
-from redraft.cli.terminal import DONE, FAILED, echo_json, show_record
+from redraft.cli.terminal import DONE, FAILED, echo_json, show_markdown, show_record
 from redraft.errors import UsageError
 from redraft.order import OrderParts
 from redraft.settings import EXTRACTIVE, ModelSettings, RefineConfig
@@ -86,7 +86,6 @@ def _check(entries: Sequence[RosterEntry], store: Store, timeout: float, *, as_j
     """Ask each model, one after the other, and say what works. One that was named alone is one object as JSON."""
     import asyncio
 
-    from redraft.cli.views.markdown import show
     from redraft.cli.views.plans import check_markdown
     from redraft.runs.model_check import check
 
@@ -94,7 +93,7 @@ def _check(entries: Sequence[RosterEntry], store: Store, timeout: float, *, as_j
     for entry in entries:
         results.append(asyncio.run(check(entry, store, timeout, SHELL)))
         if not as_json:
-            show(check_markdown(results[-1]))
+            show_markdown(check_markdown(results[-1]))
     if as_json:
         content = [result.model_dump(mode="json") for result in results]
         echo_json(content[0] if alone else {"checked": content})

@@ -17,7 +17,7 @@ from redraft.cli.hints import run_command
 from redraft.cli.output_files import Form, form_of, hand_over, page_options, target
 from redraft.cli.parse_options import store_to_read
 from redraft.cli.sections import command
-from redraft.cli.terminal import echo_json, say, show_record, terminal_width
+from redraft.cli.terminal import echo_json, say, say_markdown, show_markdown, show_record, terminal_width
 from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
 from redraft.text.sanitizer import one_line
@@ -94,7 +94,6 @@ def show(
     asked a question, it shows these, the verdict, or the answer with its citations.
     """
     from redraft.cli.views import outcome
-    from redraft.cli.views.markdown import show as show_markdown
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import result_at_round
     from redraft.report.markdown.trace import OTHERWISE, pieces_markdown
@@ -135,7 +134,6 @@ def show(
 def _tell(result: Result, output: str | None) -> None:
     """Print what is known about a run besides its summary."""
     from redraft.cli.views import outcome
-    from redraft.cli.views.markdown import say_markdown
     from redraft.report.markdown.trace import OTHERWISE, chapters_markdown, drafting_lines
 
     if result.summary is None and result.run.kind not in OTHERWISE:

@@ -1,18 +1,14 @@
-"""Prints Markdown: rendered on a terminal, and elsewhere its source without escapes, which tools can search."""
+"""Markdown on a terminal: rendered by rich, with headings at the left and whole ids."""
 
 from __future__ import annotations
 
-import sys
-from typing import ClassVar
+from typing import ClassVar, TextIO
 
-import click
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, TableElement
 from rich.table import Table
 from rich.text import Text
 
-from redraft.cli.terminal import raw_stream, say, terminal_width
-from redraft.report.markdown.evaluation import plain
 from redraft.text.sanitizer import clean
 
 _WIDEST = 120
@@ -41,18 +37,8 @@ class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "heading_open": _LeftHeading, "table_open": _TableWithWholeIds}
 
 
-def show(markdown: str) -> None:
-    """Print Markdown to stdout."""
-    if not sys.stdout.isatty():
-        click.echo(plain(markdown), nl=False)
-        return
-    width = min(_WIDEST, terminal_width(sys.stdout))
+def print_markdown(markdown: str, stream: TextIO, width: int) -> None:
+    """Print Markdown to a terminal of this width."""
     # rich does not sanitize, and its own escape sequences must not be sanitized.
-    console = Console(file=raw_stream(sys.stdout), width=width, highlight=False)
+    console = Console(file=stream, width=min(_WIDEST, width), highlight=False)
     console.print(_Markdown(clean(markdown), hyperlinks=False))
-
-
-def say_markdown(markdown: str) -> None:
-    """Print Markdown to stderr, line by line."""
-    for line in plain(markdown).rstrip().split("\n"):
-        say(line)

@@ -11,8 +11,7 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.output_files import OutputTarget
-from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say, show_record
-from redraft.cli.views.markdown import say_markdown
+from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say, say_markdown, show_record
 from redraft.domain import UNANSWERED, record_json
 from redraft.errors import stored_advice
 from redraft.evaluators.metric_info import OFFLINE_CHECK

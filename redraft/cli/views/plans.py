@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from redraft.cli.terminal import DONE, say, show_record
-from redraft.cli.views.markdown import show
+from redraft.cli.terminal import DONE, say, show_markdown, show_record
 from redraft.domain import record_json
 from redraft.llm.addresses import DEFAULT_BASE_URL, LocalServer
 from redraft.report.markdown.evaluation import item, joined, section, table
@@ -121,7 +120,7 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     else:
         figures.append(("calls", f"none{', since A and B are the same text' * (plan.order.kind == 'compare')}"))
     rows = [["plan", "estimate"], *([name, line(text)] for name, text in figures)]
-    show(joined([table(rows), _NO_RETRIES * bool(plan.calls)]))
+    show_markdown(joined([table(rows), _NO_RETRIES * bool(plan.calls)]))
     cost, maximum = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and maximum is not None and maximum > limits.max_cost:
         more = "is" if cost > limits.max_cost else "may be"
