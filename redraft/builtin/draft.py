@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from redraft.builtin.facade import NOT_UNDERSTOOD
+from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, details, read
 from redraft.domain import Span
 from redraft.prompts import summarization

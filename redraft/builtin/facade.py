@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
 from redraft.text.words import count_words
 
-VERSION = 17
-"""Part of a stored answer's identity: raise it with every change that may change an answer."""
-IDENTITY = f"extractive:{VERSION}"
-"""The built-in model's name and version, part of the key of its stored answers. It judges English only."""
-NOT_UNDERSTOOD = "the built-in model cannot follow requests in words"
+__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "open_model", "shortened"]
 
 
 def open_model() -> Model:
