@@ -147,11 +147,6 @@ def stored_error(error: BaseException) -> dict[str, Any]:
     return {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
 
 
-def error_for(door: Door, error: Mapping[str, Any]) -> dict[str, str]:
-    """Return a stored error as a door shows it: its code, its message and the next step in the words of the door."""
-    return {"code": error["code"], "message": error["message"], "hint": door.render(stored_advice(error))}
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a call or run consumed."""

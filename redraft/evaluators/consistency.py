@@ -34,7 +34,6 @@ from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.silence import is_answer
 from redraft.settings import JudgeConfig, SimilarityName
-from redraft.text import units
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
@@ -334,29 +333,18 @@ def f1(first_words: Sequence[str], second_words: Sequence[str], language: str) -
     return 2 * precision * recall / (precision + recall)
 
 
-def rouge_l(text: str, second_text: str) -> float:
-    """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
-    stems_of: list[list[str]] = []
-    for part in (text, second_text):
-        language = language_of(part)
-        stems_of.append(stems(units.words(part), language) if is_foreign(language) else _english().tokenize(part))
-    first, second = stems_of
-    if not first or not second:
-        return 0.0
-    return 2 * units.common_length(units.word_places(first), len(first), second) / (len(first) + len(second))
-
-
 def stems(words: Sequence[str], language: str) -> list[str]:
     """Return the stems of lower-case words; for English those of rouge-score's tokenizer, which knows only a to z and 0
     to 9."""
     if is_foreign(language):
         stem = stemmer(language)
         return [stem(word) or word for word in words]
-    return [token for word in words for token in (_english().tokenize(word) if word.isascii() else [word])]
+    return [token for word in words for token in (english_tokenizer().tokenize(word) if word.isascii() else [word])]
 
 
 @cache
-def _english() -> Any:
+def english_tokenizer() -> Any:
+    """Return the tokenizer of rouge-score with its stemmer."""
     # rouge-score imports NLTK, which is slow, and only ROUGE needs it.
     from rouge_score.tokenizers import DefaultTokenizer
 

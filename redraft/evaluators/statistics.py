@@ -260,7 +260,6 @@ _QUANTILE = NormalDist().inv_cdf(0.975)
 _MIN = 0.5
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 
 class Interval(NamedTuple):
@@ -268,11 +267,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-
-def places(groups: Sequence[str]) -> Whole:
-    """Return the groups as numbers that depend only on their names, so that item order makes no difference."""
-    return np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
 def draws(groups: int) -> Floats:

@@ -8,7 +8,7 @@ import re
 import tomllib
 import unicodedata
 from base64 import b64encode
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -255,20 +255,6 @@ USUAL = (
     LocalServer("vLLM or llama-cpp-python", 8000),
     LocalServer("LM Studio", 1234),
 )
-
-
-def names_for_people(names: Collection[str]) -> dict[str, str]:
-    """Return the models at this machine's usual ports among `names`: without the server unless two have the same
-    name."""
-    models: dict[str, tuple[str, LocalServer]] = {}
-    for server in USUAL:
-        own_names = [name for name in names if name.startswith(server.prefix)]
-        models |= {name: (name.removeprefix(server.prefix), server) for name in own_names}
-    bare_names = [model for model, _ in models.values()]
-    return {
-        name: model if bare_names.count(model) == 1 else shown_name(f"{OPENAI}:{model}", server.url)
-        for name, (model, server) in models.items()
-    }
 
 
 def local_servers(usual: Sequence[LocalServer] = USUAL) -> list[LocalServer]:

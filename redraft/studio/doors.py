@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from redraft.errors import Door, RedraftError, UsageError, error_for
+from redraft.errors import Door, RedraftError, UsageError, stored_advice
 from redraft.fields import option_of
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.text.sanitizer import scrubbed
@@ -81,6 +81,11 @@ def labels() -> Mapping[str, str]:
 
 by_program: ContextVar[bool] = ContextVar("by_program", default=False)
 """Whether a program asks, and not a page of the studio or a browser for one."""
+
+
+def error_for(door: Door, error: Mapping[str, Any]) -> dict[str, str]:
+    """Return a stored error as a door shows it: its code, its message and the next step in the words of the door."""
+    return {"code": error["code"], "message": error["message"], "hint": door.render(stored_advice(error))}
 
 
 def worded_error(error: Mapping[str, Any] | None, address: str) -> dict[str, str] | None:

@@ -23,7 +23,7 @@ from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import Document
-from redraft.errors import RedraftError, RunError, UsageError, error_for
+from redraft.errors import RedraftError, RunError, UsageError
 from redraft.fields import field_like, validated
 from redraft.readers.documents import load
 from redraft.report.history.citations import cited
@@ -33,6 +33,7 @@ from redraft.runs.session import Session
 from redraft.runs.tools import MAX_FINDINGS, TOOL, Count, Query, check_of_runs, find_passages, run_tools, tool_table
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
+from redraft.studio.doors import error_for
 from redraft.studio.feeds import Feed, Feeds
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer

@@ -27,11 +27,10 @@ from redraft.errors import (
     RunCommand,
     Set,
     UsageError,
-    error_for,
     stored_advice,
 )
 from redraft.runs.tools import TOOL
-from redraft.studio.doors import PAGE, ApiDoor, PageDoor, worded_error
+from redraft.studio.doors import PAGE, ApiDoor, PageDoor, error_for, worded_error
 from redraft.studio.endpoints import template
 from redraft.text.words import score
 from tests.cli.local_command import LocalCommand

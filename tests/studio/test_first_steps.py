@@ -200,15 +200,6 @@ def test_local_servers_are_used_without_a_key(keyed: Served, near: ChatServer, m
         assert store.runs.get(done["run"]).settings.base_url == near.base_url
 
 
-def test_local_models_name_their_server_if_needed() -> None:
-    names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
-    assert addresses.names_for_people(names) == {
-        "ollama/q:latest": "q:latest",
-        "ollama/both": "both (on this machine, port 11434)",
-        "lm-studio/both": "both (on this machine, port 1234)",
-    }
-
-
 def test_a_key_is_named_and_never_shown(keyed: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     with keyed.client() as client:
         for key, has in (("", False), ("sk-secret-of-the-test", True)):

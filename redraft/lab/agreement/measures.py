@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, precision_recall_fscore_support
 
-from redraft.evaluators.statistics import draws, interval, interval_of_share, places
+from redraft.evaluators.statistics import draws, interval, interval_of_share
 from redraft.lab.agreement.people import Rating, Ratings
 from redraft.lab.experiments.frames import ENDS, end_cells, spread_of_mean
 from redraft.report.tables import Cell
@@ -87,6 +88,11 @@ def _counts(ratings: Ratings, minimum: int = 1) -> pd.DataFrame:
     frame = pd.DataFrame(present, columns=["item", "rating"])
     counts = pd.crosstab(frame["item"], frame["rating"])
     return counts[counts.sum(axis=1) >= minimum]
+
+
+def places(groups: Sequence[str]) -> NDArray[np.int64]:
+    """Return the groups as numbers that depend only on their names, so that item order makes no difference."""
+    return np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
 def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[str] = ()) -> Cells:

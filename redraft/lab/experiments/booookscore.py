@@ -17,7 +17,7 @@ from redraft.domain import Document, content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.coherence import CLEAR, CONFUSING, CONFUSION, UNTYPED, Booookscore, least_window, sentences_of
-from redraft.evaluators.consistency import rouge_l
+from redraft.evaluators.consistency import english_tokenizer, stems
 from redraft.evaluators.metric_info import MIN_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.statistics import RESAMPLES, SEED
@@ -47,7 +47,8 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import storable
-from redraft.text.languages import language_context, language_of
+from redraft.text import units as text_units
+from redraft.text.languages import is_foreign, language_context, language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import ESTIMATE, tokenizer_named
 from redraft.text.units import repeated, units
@@ -213,6 +214,20 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
             }
             rows.append({"system": system, "part": part, **spread, **coefficients})
     return frame_of(rows)
+
+
+def rouge_l(text: str, second_text: str) -> float:
+    """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
+    stems_of: list[list[str]] = []
+    for part in (text, second_text):
+        language = language_of(part)
+        is_english = not is_foreign(language)
+        stems_of.append(english_tokenizer().tokenize(part) if is_english else stems(text_units.words(part), language))
+    first, second = stems_of
+    if not first or not second:
+        return 0.0
+    shared = text_units.common_length(text_units.word_places(first), len(first), second)
+    return 2 * shared / (len(first) + len(second))
 
 
 def reference_frame(summaries: Sequence[Summary], references: Mapping[str, Sequence[str]]) -> Frame:

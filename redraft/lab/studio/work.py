@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -41,7 +41,7 @@ from redraft.lab.experiments.published import (
 )
 from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, stored_items
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
-from redraft.llm.addresses import OPENAI, names_for_people
+from redraft.llm.addresses import OPENAI, USUAL, LocalServer, shown_name
 from redraft.report.history.summaries import RunSummary
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
@@ -418,6 +418,20 @@ def _pictures(folder: Path) -> list[str]:
 def _stored(folder: Path) -> StoredResults:
     """Return the results in a folder: the tables, and the settings they were made with."""
     return stored_results(folder / TABLES) if (folder / TABLES).is_file() else StoredResults(tables=())
+
+
+def names_for_people(names: Collection[str]) -> dict[str, str]:
+    """Return the models at this machine's usual ports among `names`: without the server unless two have the same
+    name."""
+    models: dict[str, tuple[str, LocalServer]] = {}
+    for server in USUAL:
+        own_names = [name for name in names if name.startswith(server.prefix)]
+        models |= {name: (name.removeprefix(server.prefix), server) for name in own_names}
+    bare_names = [model for model, _ in models.values()]
+    return {
+        name: model if bare_names.count(model) == 1 else shown_name(f"{OPENAI}:{model}", server.url)
+        for name, (model, server) in models.items()
+    }
 
 
 def _shown_results(folder: Path, name: str) -> Results:

@@ -19,7 +19,14 @@ from redraft.domain import adapter_of
 from redraft.errors import UsageError
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.studio.orders import KINDS, ExperimentBody, design_of, plan_asked
-from redraft.lab.studio.work import ORDER, ExperimentDetails, ExperimentList, ExperimentProgress, order_in
+from redraft.lab.studio.work import (
+    ORDER,
+    ExperimentDetails,
+    ExperimentList,
+    ExperimentProgress,
+    names_for_people,
+    order_in,
+)
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import browser, serious
@@ -388,3 +395,12 @@ def test_orders_with_unknown_fields_are_ignored(tmp_path: Path) -> None:
     for fields, is_read in (({}, True), ({"from_batch": "shelf"}, True), ({"gone": True}, False)):
         (tmp_path / ORDER).write_text(json.dumps({"asked": body | fields, "documents": ["d"], "created": "now"}))
         assert (order_in(tmp_path) is not None) == is_read
+
+
+def test_local_models_name_their_server_if_needed() -> None:
+    names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
+    assert names_for_people(names) == {
+        "ollama/q:latest": "q:latest",
+        "ollama/both": "both (on this machine, port 11434)",
+        "lm-studio/both": "both (on this machine, port 1234)",
+    }
