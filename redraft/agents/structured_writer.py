@@ -207,10 +207,10 @@ class StructuredWriter:
         *,
         free: bool = False,
     ) -> Completion:
-        """Ask until the reply has at most `words` (or `most`) words, or `cap` tokens if there is a cap, and ends a
+        """Ask until the reply has at most `words` (or `maximum`) words, or `cap` tokens if there is a cap, and ends a
         sentence, or is the sign that there is nothing to write; else keep the closest, or one of up to `at_worst`
         words. `input_within` returns the prompt's input for a word limit. With a `source` the text has to be a summary
-        of it. A `free` text may be longer: `words` is what it usually needs, and `most` what there is room for."""
+        of it. A `free` text may be longer: `words` is what it usually needs, and `maximum` what there is room for."""
 
         def examine(text: str) -> Flaw | None:
             return None if self.is_sign(text) else self.flaw(text, source, words, words, maximum, cap, free=free)

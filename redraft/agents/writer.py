@@ -88,7 +88,7 @@ class Writer:
     async def summarize_chunk(
         self, excerpt: str, words: int, label: str, maximum: int = 0, *, place: str = "", before: str = "", cap: int = 0
     ) -> Completion:
-        """Summarize one chunk within `words`, or `most` if that is more, or `cap` tokens. `place` describes its
+        """Summarize one chunk within `words`, or `maximum` if that is more, or `cap` tokens. `place` describes its
         position in the document, and `before` holds the preceding lines."""
         asking = self._asking(summarization.SUMMARIZE_CHUNK, excerpt=excerpt, place=place, before=before)
         return await self._structured_writer.within(*asking, words, label, maximum, source=excerpt, cap=cap)
@@ -109,7 +109,7 @@ class Writer:
         outline: Outline | None = None,
         cap: int = 0,
     ) -> Completion:
-        """Merge consecutive summaries within `words`, or `most` if that is more, or `cap` tokens. `context` is the
+        """Merge consecutive summaries within `words`, or `maximum` if that is more, or `cap` tokens. `context` is the
         merged summary before them."""
         source = "\n".join([context, *summaries])
         fields: dict[str, Any] = {"summaries": list(summaries)}
