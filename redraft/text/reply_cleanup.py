@@ -196,6 +196,9 @@ _MIN_TELLING = 3
 _FEW = 20
 _LETTERS_A_WORD = 2.5
 _LETTERS = 1_000
+# With this many long words, and this share of them in the source, nothing else is checked, which takes longer.
+_LONG, _MANY, _PLAINLY = 6, 8, 0.6
+_LONG_WORD = pattern(rf"[^\W\d_]{{{_LONG},}}")
 _FIRST_PERSON = pattern(
     r"\b(?:i|i['’](?:m|d|ll|ve)|we|my|our|ich|mir|wir|je|j['’]\w+|nous|yo|nosotros|io|eu|ik|wij|jeg|jag|saya|tôi|"
     r"я|мне|мы|мені|ми|εγώ|אני|איני|मैं|मुझे)\b|我|私|저는"
@@ -212,6 +215,9 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
     is_brief = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL)
     speaks_as_i = bool(_FIRST_PERSON.search(text.casefold()))
+    long_words = frozenset[str]() if is_brief else _long_words(text)
+    if len(long_words) >= _MANY and len(long_words & _long_words(source)) >= _PLAINLY * len(long_words):
+        return False
     text_language, source_language = language_of(text), language_of(source)
     terms = telling_terms(text, text_language)
     share = len(terms & telling_terms(source, source_language)) / len(terms) if terms else 0.0
@@ -227,6 +233,11 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
         return is_brief and (speaks_as_i or not language)
     is_short_speech = speaks_as_i and length <= _LONGEST_REFUSAL
     return is_brief or is_short_speech or has_its_script or (not language and length <= _FEW)
+
+
+@lru_cache(maxsize=64)
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word[:_LONG] for word in _LONG_WORD.findall(text.casefold()))
 
 
 @lru_cache(maxsize=64)
