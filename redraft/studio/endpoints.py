@@ -26,8 +26,6 @@ from redraft.store.connection import off_loop
 from redraft.studio.comparison_views import PACKAGE, environment
 from redraft.studio.doors import PAGE, ApiDoor, PageDoor, by_program
 
-V = TypeVar("V", bound=BaseModel)
-
 
 def with_names(value: Any, names: Mapping[str, str]) -> Any:
     """Return a value, or the values in a structure, with a model's name for people where it is the name of a model."""
