@@ -237,7 +237,13 @@ hamlet = _experiment(
         help="Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for"
         " comparison.",
     ),
-    options.settings(JUDGES_ADDRESS),
+    options.settings(JUDGES_ADDRESS, "validator", "perspective"),
+    options.settings(
+        "keyfact_chunks",
+        rare=False,
+        help="Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).  [default: 4096]",
+    ),
+    options.settings("keyfact_overlap"),
     order_options(HamletOrder),
     options.settings("strategy", "words", "chunk_tokens"),
 )

@@ -53,10 +53,16 @@ def groups(frame: Frame, *names: str) -> Iterator[tuple[tuple[Any, ...], Frame]]
         yield from frame.groupby(list(names), sort=False, dropna=False)
 
 
-def by_group(frame: Frame, by: Sequence[str], rows_of: Callable[[Frame], Iterable[Mapping[str, object]]]) -> Frame:
-    """Return the rows that are made of each group of rows with the same cells in some columns, behind these cells."""
+def by_group(
+    frame: Frame,
+    by: Sequence[str],
+    rows_of: Callable[[Frame], Iterable[Mapping[str, object]]],
+    more: Sequence[str] = (),
+) -> Frame:
+    """Return the rows that are made of each group of rows with the same cells in some columns, behind these cells;
+    without rows, these columns and `more`."""
     rows = [{**dict(zip(by, head, strict=True)), **row} for head, group in groups(frame, *by) for row in rows_of(group)]
-    return frame_of(rows, () if rows else by)
+    return frame_of(rows, () if rows else (*by, *more))
 
 
 def summarize(frame: Frame, by: Mapping[str, Sequence[object]], row: Callable[[Frame], Mapping[str, object]]) -> Frame:

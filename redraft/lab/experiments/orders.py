@@ -26,7 +26,6 @@ from redraft.settings import (
     FeedbackName,
     JudgeConfig,
     ModelSettings,
-    PerspectiveName,
     RefineConfig,
 )
 
@@ -134,15 +133,9 @@ class LongSumEvalOrder(Settings):
 class HamletOrder(Settings):
     """What queries are asked, and how answers are judged."""
 
-    validator: str | None = field_like(JudgeConfig, "validator")
-    perspective: PerspectiveName = field_like(JudgeConfig, "perspective")
-    keyfact_chunks: str = option("hamlet", "keyfact_chunks", JudgeConfig().keyfact_chunks)
-    keyfact_overlap: int = field_like(JudgeConfig, "keyfact_overlap")
     full_text: bool = option("hamlet", "full_text", default=False)
     """Whether faithfulness is also judged against the whole document."""
     queries: int | None = option("hamlet", "queries", None, ge=1)
-
-    _checked_size = field_validator("keyfact_chunks")(lambda size: JudgeConfig(keyfact_chunks=size).keyfact_chunks)
 
 
 class ReadingOrder(Settings):

@@ -32,7 +32,6 @@ from redraft.lab.experiments.published import (
     TABLES,
     ReportSection,
     Results,
-    StoredResults,
     read_file_of_results,
     report_page,
     result_files,
@@ -43,7 +42,7 @@ from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, store
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI, USUAL, LocalServer, shown_name
 from redraft.report.history.summaries import RunSummary
-from redraft.report.tables import Table
+from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
@@ -341,9 +340,9 @@ class Lab:
         """Return an experiment of the folder."""
         folder = self._folder_of(name)
         stored, runs = _stored(folder), tuple(self._runs_in(folder)[:_MAX_RUNS])
-        tables, pictures = tuple(table.table() for table in stored.tables), tuple(_pictures(folder))
-        entry, settings = self._entry(name, order_in(folder)), stored.settings
-        return ExperimentDetails(**entry, settings=settings, tables=tables, pictures=pictures, runs=runs)
+        entry, pictures = self._entry(name, order_in(folder)), tuple(_pictures(folder))
+        settings = dict(stored.settings)
+        return ExperimentDetails(**entry, settings=settings, tables=stored.tables, pictures=pictures, runs=runs)
 
     def progress(self, name: str) -> ExperimentProgress:
         """Return the progress of an experiment that was started in a studio."""
@@ -415,9 +414,9 @@ def _pictures(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix == ".svg" and path.is_file())
 
 
-def _stored(folder: Path) -> StoredResults:
+def _stored(folder: Path) -> Report:
     """Return the results in a folder: the tables, and the settings they were made with."""
-    return stored_results(folder / TABLES) if (folder / TABLES).is_file() else StoredResults(tables=())
+    return stored_results(folder / TABLES) if (folder / TABLES).is_file() else Report("", "", (), {}, (), ())
 
 
 def names_for_people(names: Collection[str]) -> dict[str, str]:
