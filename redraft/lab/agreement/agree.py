@@ -36,7 +36,7 @@ from redraft.lab.declared import Row, declared, make_table
 from redraft.lab.doctor.controls import verdicts_on
 from redraft.lab.experiments.experiment import Experiment, NamedFrame
 from redraft.lab.experiments.orders import PublicSettings
-from redraft.lab.experiments.runner import JUDGING, Cell, PublicJudging, RunBatch, RunOutcome, check_models
+from redraft.lab.experiments.runner import JUDGING, Cell, PublicJudging, RunBatch, RunOutcome, check_work
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate, OrderParts
 from redraft.readers.documents import parse
@@ -210,7 +210,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         """Return the documents of all sets."""
         cells, comparisons = list[AgreeCell](), self.comparisons
         judgings = {metric: self.judgings(metric) for metric in dict.fromkeys(pair.metric for pair in comparisons)}
-        check_models(runner, *((self.run_settings, config) for some in judgings.values() for _, config, _ in some))
+        check_work(runner, *((self.run_settings, config) for some in judgings.values() for _, config, _ in some))
         for title, dataset in self.sets.items():
             rated: dict[str, list[tuple[int, HumanItem]]] = {}
             for at, item in enumerate(dataset.items):

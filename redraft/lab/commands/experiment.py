@@ -17,20 +17,11 @@ from redraft.cli.output_files import check_output, hand_over, write_text
 from redraft.cli.sections import Command
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
-from redraft.fields import Settings, option_of
+from redraft.fields import option_of
 from redraft.lab.commands import delivery
 from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import require_lab
-from redraft.lab.experiments.orders import (
-    Asked,
-    ChunkSizeOrder,
-    ContextOrder,
-    GridOrder,
-    HamletOrder,
-    LongSumEvalOrder,
-    NamedModel,
-    QaOrder,
-)
+from redraft.lab.experiments.orders import ORDERS, Asked, NamedModel
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 from redraft.text.words import count
@@ -58,9 +49,9 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
     )
 
 
-def order_options(*orders: type[Settings]) -> Callable[[F], F]:
-    """The options of orders, each once, under the names of their fields."""
-    fields = {name: order for order in reversed(orders) for name in order.model_fields}
+def order_options(*kinds: str) -> Callable[[F], F]:
+    """The options of the orders of some experiments, each once, under the names of their fields."""
+    fields = {name: ORDERS[kind] for kind in reversed(kinds) for name in ORDERS[kind].model_fields}
     choices: list[Callable[[F], F]] = []
     for name, order in fields.items():
         if (declared := option_of(order, name)) is None:
@@ -200,7 +191,7 @@ grid = _experiment(
     "grid",
     options.sources,
     models_that("summarizes"),
-    order_options(GridOrder),
+    order_options("grid"),
     options.writing_options,
     options.settings("until"),
     summaries,
@@ -219,7 +210,7 @@ longsumeval = _experiment(
     judges,
     options.settings(JUDGES_ADDRESS),
     summaries,
-    order_options(LongSumEvalOrder),
+    order_options("longsumeval"),
     options.settings("strategy", "words", "chunk_tokens"),
     options.questions,
     options.keyfact_options,
@@ -244,7 +235,7 @@ hamlet = _experiment(
         help="Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).  [default: 4096]",
     ),
     options.settings("keyfact_overlap"),
-    order_options(HamletOrder),
+    order_options("hamlet"),
     options.settings("strategy", "words", "chunk_tokens"),
 )
 
@@ -261,12 +252,12 @@ context, qa, thesis = (
         options.settings("chunk_tokens"),
     )
     for module, does, judging, orders in (
-        ("context", "summarizes", "splits summaries into facts and compares these", (ContextOrder,)),
-        ("qa", "answers", "asks the questions and judges the answers", (QaOrder,)),
+        ("context", "summarizes", "splits summaries into facts and compares these", ("context",)),
+        ("qa", "answers", "asks the questions and judges the answers", ("qa",)),
         (
             *("thesis", "summarizes and answers"),
             "compares facts, asks the questions and judges the answers",
-            (QaOrder, ContextOrder),
+            ("qa", "context"),
         ),
     )
 )
@@ -281,7 +272,7 @@ chunk_size = _experiment(
         " redraft.toml.",
     ),
     options.settings(JUDGES_ADDRESS),
-    order_options(ChunkSizeOrder),
+    order_options("chunk-size"),
     delivery.window_option("what the largest size needs"),
     options.settings("temperature", "prompts", "replies"),
     closing=options.grouped(options.dry_run, delivery.run_options),

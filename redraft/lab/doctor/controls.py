@@ -23,7 +23,7 @@ from redraft.evaluators.metric_info import METRICS, MetricAim
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import StageStarted
 from redraft.lab.declared import declared
-from redraft.lab.experiments.runner import PlanStep, RunBatch, check_models, cost_table, plan_steps, total_usage
+from redraft.lab.experiments.runner import PlanStep, RunBatch, check_work, cost_table, plan_steps
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.report.tables import Table
@@ -391,7 +391,7 @@ async def examine_all(
     """Examine the judge of each order by its metrics, in sequence, on one shared budget. Return their results, and why
     some controls were not run."""
     # Reject unknown names or prices before any request is made.
-    check_models(runner, *((order.settings, order.judging) for order in orders))
+    check_work(runner, *((order.settings, order.judging) for order in orders))
     runner.share_budget(DOCTOR, repr(orders))
     return [await examine(order, runner) for order in orders], runner.stopped
 
@@ -415,7 +415,7 @@ async def examine(order: Evaluate, runner: ExperimentRunner, objects: Sequence[E
             runs = tuple(run for run, _ in of_probes.values() if run)
             checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, runs))
     counts = Counter(check.verdict for check in checks)
-    usage = await total_usage(runner, sorted({run for run, _ in results.values() if run}))
+    usage = await RunBatch(runner, 0).usage({run for run, _ in results.values()})
     numbers = (counts[verdict] for verdict in get_args(Verdict))
     return JudgeCheckup(order.judging.judges[0], tuple(checks), usage, *numbers)
 

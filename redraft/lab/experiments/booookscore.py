@@ -37,7 +37,7 @@ from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import Asked, NamedModel, Seats
-from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_models
+from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_work
 from redraft.order import Evaluate, Order
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES
@@ -332,7 +332,7 @@ class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
         def check() -> None:
             for judge in self.judges:
                 settings, order = self.reading_settings(judge), self.judge_spec(judge, judged[0])
-                check_models(runner, (settings, order.judging))
+                check_work(runner, (settings, order.judging))
                 check_judging(order, prepare(self.summary_document(judged[0]), settings), runner.store)
 
         await asyncio.to_thread(check)

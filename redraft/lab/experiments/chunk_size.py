@@ -18,7 +18,7 @@ from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_work
 from redraft.order import ExperimentPart, Order, OrderParts
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, ExcerptInput
 from redraft.report.tables import Table, figure, number
@@ -101,7 +101,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
             )
         cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
-            check_models(runner, (cell.prepared.settings, cell.order.judging))
+            check_work(runner, (cell.prepared.settings, cell.order.judging))
             order = cell.order.model_copy(update={"settings": cell.prepared.settings})
             await runner.open_own_run(cell.document, order)
         return cells
@@ -126,7 +126,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
 
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with own_work(prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
+            async with batch.own_work(prepared, cell.order, step, cell.order.judging) as (run, _, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 asked, verdicts, temperature = pool.judges[0], runner.store.verdicts, judge.settings.temperature
                 marker = Judge(asked.model, asked.book, verdicts, temperature=temperature)

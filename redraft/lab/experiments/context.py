@@ -15,16 +15,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import (
-    Attempt,
-    Entries,
-    EntryBudget,
-    ItemResults,
-    Judge,
-    ask_all,
-    gather_all,
-    in_batches,
-)
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all, in_batches
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
@@ -66,15 +57,7 @@ from redraft.lab.experiments.questioner import (
     plan_steps,
     term_similarity,
 )
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    FACTS,
-    GuardedStage,
-    RunBatch,
-    check_models,
-    own_work,
-    refuse_if_none_fits,
-)
+from redraft.lab.experiments.runner import DRAFTING, FACTS, GuardedStage, RunBatch, check_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS, VERIFY_SENTENCES, SplitFactsInput
@@ -177,7 +160,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
         before anything is paid for."""
         choices = [(self.draft_settings(*contestant), None) for contestant in self.contestants]
-        check_models(runner, *choices, *([(self.judge_settings(), None)] if self.facts else []))
+        check_work(runner, *choices, *([(self.judge_settings(), None)] if self.facts else []))
         cells = [await asyncio.to_thread(self.step_plan, document) for document in documents]
         for cell in cells:
             if cell.note:
@@ -188,7 +171,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
             for contestant in self.contestants
             for step in cell.steps
         ]
-        await asyncio.to_thread(refuse_if_none_fits, plans)
+        await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
@@ -197,7 +180,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         batch.of += len(blank)
         placing = await asyncio.to_thread(self.paragraph_similarity, cell.document)
         items = await gather_all(self.draft_item(cell, item, placing, batch) for item in blank)
-        return await self.judge_facts(cell, items, batch.runner) if self.facts else (cell, items)
+        return await self.judge_facts(cell, items, batch) if self.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
         """Return the verdicts of two metrics: one judge judges all facts, with the prompts of these metrics."""
@@ -282,7 +265,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         return item
 
     async def judge_facts(
-        self, cell: StepPlan, items: Sequence[ContextItem], runner: ExperimentRunner
+        self, cell: StepPlan, items: Sequence[ContextItem], batch: RunBatch
     ) -> tuple[StepPlan, list[ContextItem]]:
         """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
         order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
@@ -290,17 +273,17 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         judged_items, likeness, failures = list(items), self.similarity(cell.document), dict[str, Failure]()
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
+            async with batch.own_work(prepared, order, FACTS) as (run, judge, _):
                 cell = replace(cell, runs={FACTS: run.id})
                 reader = prepared.reader([prepared.settings], prepared.tokenizer, self.encoder())
-                facts = FactJudge(self, cell, judge, reader, runner, likeness, failures)
+                facts = FactJudge(self, cell, judge, reader, batch.runner, likeness, failures)
                 if (reference := cell.reference) is not None:
                     split = partial(facts.split_facts, [reference], "the reference")
                     (reference,) = await facts.attempt("the reference", split, [reference])
                     facts.cell = cell = replace(cell, reference=reference)
                 judged_items = [item for group in series(items) for item in await facts.judged(group)]
-                if runner.stopped is not None:
-                    raise runner.stopped
+                if batch.runner.stopped is not None:
+                    raise batch.runner.stopped
         named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
         return replace(cell, failures=tuple(named_failures)), judged_items
 

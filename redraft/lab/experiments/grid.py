@@ -28,19 +28,7 @@ from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, pe
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
 from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings, Seats
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    JUDGING,
-    Cell,
-    Item,
-    PublicJudging,
-    RunBatch,
-    Used,
-    check_models,
-    judging_pack,
-    refuse_if_none_fits,
-    total_usage,
-)
+from redraft.lab.experiments.runner import DRAFTING, JUDGING, Cell, Item, PublicJudging, RunBatch, Used, check_work
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate, Order, Summarize
 from redraft.prompts.coherence import ASPECTS, Aspect
@@ -374,13 +362,13 @@ class GridDesign(Seats, Experiment[Cell, Any]):
                 raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
         drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
         judges = [self.keyed(judge.settings) for judge in self.judges]
-        check_models(runner, *((settings, None) for settings in (*drafting, *judges)))
+        check_work(runner, *((settings, None) for settings in (*drafting, *judges)))
 
         def check() -> None:
             for judge, settings in zip(self.judges, judges, strict=True):
                 prepared = prepare(documents[0], settings)
                 check_judging(self.judge_spec(judge, "", {}, self.judging.metrics), prepared, runner.store)
-            refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
+            check_work(runner, plans=[partial(prepare, *draft) for draft in product(documents, drafting)])
 
         await asyncio.to_thread(check)
         return list(map(Cell, documents))
@@ -388,7 +376,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
     async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[Any]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
         document = cell.document
-        cell = await judging_pack(cell, self.judging.metrics, self.judging, self, batch)
+        cell = await batch.judging_pack(cell, self.judging.metrics, self.judging, self)
         drafts = await gather_all(self.find_summaries(document, system, batch) for system in self.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], self.judges
         judgments = await gather_all(self.judge_summaries(cell, summaries, judge, batch) for judge in judges)
@@ -527,7 +515,7 @@ async def draft_summary(
     summary = outcome.recorded(GridSummary(document.id, document.title, contestant), DRAFTING)
     if (result := outcome.result) is None:
         return summary
-    totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
+    totals, words = await batch.usage([result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
 
 

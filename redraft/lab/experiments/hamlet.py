@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from statistics import correlation
 from typing import Annotated, Any, Literal, get_args
 
@@ -29,18 +29,7 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    JUDGING,
-    Cell,
-    Item,
-    RunBatch,
-    Used,
-    check_models,
-    judging_pack,
-    refuse_if_none_fits,
-    total_usage,
-)
+from redraft.lab.experiments.runner import DRAFTING, JUDGING, Cell, Item, RunBatch, Used, check_work
 from redraft.order import Evaluate, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -420,12 +409,15 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
         read any of them."""
-        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.writers))
-        check_models(runner, (self.judge_settings(query=None), self.judging_by(self.judging, self.judge)))
-        check_models(runner, *((self.keyed(judge.settings, query=None), None) for judge in self.judges[1:]))
-        drafts = [(document, model.name) for document in documents for model in self.writers]
-        plans = [partial(prepare, document, self.writer_settings(model, query=QUERY)) for document, model in drafts]
-        await asyncio.to_thread(refuse_if_none_fits, plans)
+        building, drafting = self.judging_by(self.judging, self.judge), [model.name for model in self.writers]
+        choices = [
+            *((self.writer_settings(name, query=""), None) for name in drafting),
+            (self.judge_settings(query=None), building),
+            *((self.keyed(judge.settings, query=None), None) for judge in self.judges[1:]),
+        ]
+        drafts = product(documents, (self.writer_settings(name, query=QUERY) for name in drafting))
+        plans = [partial(prepare, document, settings) for document, settings in drafts]
+        await asyncio.to_thread(check_work, runner, *choices, plans=plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
         return [
@@ -435,7 +427,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
 
     async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
-        document, cell = cell.document, await judging_pack(cell, _JUDGED, self.judging, self, batch)
+        document, cell = cell.document, await batch.judging_pack(cell, _JUDGED, self.judging, self)
         if (pack_id := cell.ids["keyfacts"]) is None:
             return cell, []
         keyfacts = batch.runner.store.keyfacts.get(pack_id)
@@ -508,7 +500,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         document, query, summarizing = cell.document, item.tree.query, Summarize(experiment=self.name)
         settings = self.writer_settings(item.model, query=query)
         outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, summarizing)
-        usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
+        usage = await batch.usage([outcome.run]) if outcome.run else None
         item = replace(outcome.recorded(item, DRAFTING), taken=usage)
         if item.failure is not None and item.failure.code == NoAnswerError.code:
             levels = {level: (0, sum(level in (fact.level, ALL) for fact in item.tree.kept)) for level in LEVEL_KEYS}

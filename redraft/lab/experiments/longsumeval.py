@@ -19,17 +19,7 @@ from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
 from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    Cell,
-    Item,
-    PublicJudging,
-    RunBatch,
-    Used,
-    check_models,
-    judging_pack,
-    total_usage,
-)
+from redraft.lab.experiments.runner import DRAFTING, Cell, Item, PublicJudging, RunBatch, Used, check_work
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Refine
 from redraft.report.history.results import Result
@@ -140,14 +130,14 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
         writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
-        check_models(runner, *writers, (self.judge_settings(), None))
+        check_work(runner, *writers, (self.judge_settings(), None))
         return list(map(Cell, documents))
 
     async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
         document = cell.document
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
-        cell = await judging_pack(cell, self.metrics, judging, self, batch)
+        cell = await batch.judging_pack(cell, self.metrics, judging, self)
         items = []
         for writer in self.writers:
             drafts = [
@@ -206,7 +196,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
         if (result := outcome.result) is None:
             return summary
         scores = await asyncio.to_thread(best_scores, runner.store, result)
-        totals = await total_usage(runner, [result.run.id])
+        totals = await batch.usage([result.run.id])
         lengths = (count_words(draft.text), count_words(result.summary or ""))
         return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
 

@@ -19,15 +19,7 @@ from redraft.errors import Set, UsageError
 from redraft.fields import Settings, field_like, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
-from redraft.settings import (
-    EXTRACTIVE,
-    NO_KEY,
-    DraftConfig,
-    FeedbackName,
-    JudgeConfig,
-    ModelSettings,
-    RefineConfig,
-)
+from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, FeedbackName, JudgeConfig, ModelSettings, RefineConfig
 
 USUAL_STEPS = "10000:128000:10000"
 """The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
@@ -179,7 +171,14 @@ class ChunkSizeOrder(Settings):
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
 
-ORDERS: tuple[type[Settings], ...] = (GridOrder, LongSumEvalOrder, HamletOrder, ContextOrder, QaOrder, ChunkSizeOrder)
+ORDERS: Mapping[str, type[Settings]] = {
+    "grid": GridOrder,
+    "longsumeval": LongSumEvalOrder,
+    "hamlet": HamletOrder,
+    "context": ContextOrder,
+    "qa": QaOrder,
+    "chunk-size": ChunkSizeOrder,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,16 +40,7 @@ from redraft.lab.experiments.questioner import (
     plan_steps,
     third_of,
 )
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    Cell,
-    GuardedStage,
-    Item,
-    RunBatch,
-    check_models,
-    own_work,
-    refuse_if_none_fits,
-)
+from redraft.lab.experiments.runner import DRAFTING, Cell, GuardedStage, Item, RunBatch, check_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
@@ -360,7 +351,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         for strategy in self.strategies:
             strategy_named(strategy)
         answering = [self.answer_settings(name, step) for name in self.contestants]
-        check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
+        check_work(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
 
     @property
     def measure(self) -> str:
@@ -384,18 +375,18 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             for cell in cells
             for name in self.contestants
         ]
-        await asyncio.to_thread(refuse_if_none_fits, plans)
+        await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
     async def run_cell(self, cell: QaCell, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await self.find_questions(cell, batch.runner)
+        cell = await self.find_questions(cell, batch)
         if cell.questions is None:
             return cell, []
         pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
         answered = await gather_all(self.answer_questions(cell, model, step, batch) for model, step in pairs)
-        return await self.judge_answers(cell, [item for items in answered for item in items], batch.runner)
+        return await self.judge_answers(cell, [item for items in answered for item in items], batch)
 
     def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
         """Return the measure of similarity."""
@@ -441,12 +432,12 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                 f" ({right} of {len(due)})"
             )
 
-    async def find_questions(self, cell: QaCell, runner: ExperimentRunner) -> QaCell:
+    async def find_questions(self, cell: QaCell, batch: RunBatch) -> QaCell:
         """Return the document with its questions. Cached replies make the same questions again."""
         with GuardedStage(QUESTIONS) as stage:
             prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
             order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
-            async with own_work(prepared, order, runner, QUESTIONS) as (run, judge, _):
+            async with batch.own_work(prepared, order, QUESTIONS) as (run, judge, _):
                 cell = replace(cell, runs={QUESTIONS: run.id})
                 document, until = prepared.document, cell.steps[-1].until
                 end = len(document.text)
@@ -454,7 +445,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                     end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
                 reader = prepared.reader([prepared.settings], prepared.tokenizer)
                 summary = self.references.get(document.id, "")
-                builder = TypedQuestionBuilder(judge, reader, end, self.per_third, runner.observer, summary)
+                builder = TypedQuestionBuilder(judge, reader, end, self.per_third, batch.runner.observer, summary)
                 questions = await builder.build()
                 about = {**cell.about, "questions": {"id": questions.id, "missing": questions.missing}}
                 cell = replace(cell, questions=questions, about=about)
@@ -480,7 +471,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                     stage.stage = ANSWERS
                 asking = JudgeConfig(pack=cell.questions.id)
                 order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
-                async with own_work(prepared, order, runner, work) as (run, answering, _):
+                async with batch.own_work(prepared, order, work) as (run, answering, _):
                     runs[ANSWERS] = run.id
                     texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
                     results = await answer_from_text(answering, text, texts, label)
@@ -498,7 +489,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         return items
 
     async def judge_answers(
-        self, cell: QaCell, items: Sequence[QaItem], runner: ExperimentRunner
+        self, cell: QaCell, items: Sequence[QaItem], batch: RunBatch
     ) -> tuple[QaCell, list[QaItem]]:
         """Return a document's items, over all models and steps, with their verdicts and similarities."""
         assert cell.questions is not None
@@ -511,7 +502,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         with GuardedStage(VERDICTS) as stage:
             prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
             order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
-            async with own_work(prepared, order, runner, VERDICTS) as (run, judge, _):
+            async with batch.own_work(prepared, order, VERDICTS) as (run, judge, _):
                 cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
                 results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
             for n, (place, _) in enumerate(pairs):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import log
@@ -229,10 +229,7 @@ class TypedQuestionBuilder:
         for trouble in troubles:
             self.observer(Notice(trouble))
         ordered = sorted(by_words.values(), key=lambda q: (q.paragraph, TYPES.index(q.type), q.text))
-        questions = tuple(
-            TypedQuestion(number, q.type, q.text, q.answer, q.reason, q.paragraph)
-            for number, q in enumerate(ordered, 1)
-        )
+        questions = tuple(replace(question, id=number) for number, question in enumerate(ordered, 1))
         return TypedQuestions(document.id, self.judge.model.identity, self.end, questions, tuple(troubles))
 
     async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
@@ -246,20 +243,19 @@ class TypedQuestionBuilder:
             try:
                 excerpt, tokens = self.reader.text(paragraph), TYPED_QUESTION.tokens(self.judge.wording)
                 typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=of_type)
-                typed_reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
-                answer = one_line(typed_reply.answer, _LONGEST_TEXT)
+                reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
+                parts = (one_line(part, _LONGEST_TEXT) for part in (reply.question, reply.answer, reply.reason))
+                text, answer, reason = parts
                 answer = answer if is_answer(answer) else ""
-                reason = one_line(typed_reply.reason, _LONGEST_TEXT)
-                answer = (yes_or_no(answer) or answer) if of_type == "binary" else answer
-                reason = reason if of_type == "binary" else ""
-                text = one_line(typed_reply.question, _LONGEST_TEXT)
-                question = TypedQuestion(0, of_type, text, answer, reason, paragraph)
-                if not has_words(question.text):
-                    why = "the model returned none"
-                    continue
+                if of_type == "binary":
+                    question = TypedQuestion(0, of_type, text, yes_or_no(answer) or answer, reason, paragraph)
+                else:
+                    question = TypedQuestion(0, of_type, text, answer, "", paragraph)
                 flaw = flaw_of(question, excerpt)
                 why = f"the model's question {flaw}" if flaw else ""
-                if not flaw and not question.is_answerable:
+                if not has_words(text):
+                    why = "the model returned none"
+                elif not flaw and not question.is_answerable:
                     results = await answers_from_document(self.judge, [EvidenceQuery(question.text)], self.reader)
                     if not results.verdicts:
                         why = "whether the document has an answer was not judged"
@@ -339,21 +335,16 @@ def plan_steps(
     Without `chosen_steps` they are the usual ones, or equal parts of a document with room for fewer than two of
     those. `limit` is the length of its summaries, if known.
     """
-    steps_tokens = tuple(chosen_steps or _USUAL)
-    within = [tokens_read for tokens_read in steps_tokens if tokens_read < tokens]
-    if len(within) == len(steps_tokens):
-        return tuple(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)), ""
-    if chosen_steps or len(within) > 1:
-        steps = [
-            *(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)),
-            ReadingStep(len(within) + 1, tokens, None),
-        ]
-        return tuple(steps), f"has about {tokens:,} tokens: {len(steps)} steps, the last of which is all of it"
-    by_length = words // (_LONGER * limit) if limit else _STEPS
-    count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
-    parts = [ReadingStep(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
-    note = f"has about {tokens:,} tokens, too few for steps of {_USUAL[0]:,}: {count} of about {tokens // count:,} each"
-    return (*parts, ReadingStep(count, tokens, None)), note
+    steps = tuple(chosen_steps or _USUAL)
+    read, note = [step for step in steps if step < tokens], ""
+    if len(read) < len(steps) and (chosen_steps or len(read) > 1):
+        note = f"has about {tokens:,} tokens: {len(read) + 1} steps, the last of which is all of it"
+    elif len(read) < len(steps):
+        count = max(1, min(_STEPS, tokens // _SHORTEST, words // (_LONGER * limit) if limit else _STEPS))
+        read, each = [round(n * tokens / count) for n in range(1, count)], f"{count} of about {tokens // count:,} each"
+        note = f"has about {tokens:,} tokens, too few for steps of {_USUAL[0]:,}: {each}"
+    whole = [ReadingStep(len(read) + 1, tokens, None)] if note else []
+    return (*(ReadingStep(n, step, step) for n, step in enumerate(read, 1)), *whole), note
 
 
 Matrix = npt.NDArray[np.float64]

@@ -50,7 +50,9 @@ KINDS: Mapping[Kind, Mapping[str, str]] = {
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS, SettingsBody))
+    OrderSettings = create_model(
+        "OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS.values(), SettingsBody)
+    )
 
 
 class ExperimentBody(OrderSettings):
