@@ -33,7 +33,10 @@ Option = Callable[[Any], Any]
 Given = Mapping[str, Any]
 
 
-def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
+_ANY_MODEL = "extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml"
+
+
+def models_that(does: str, *, required: bool = False) -> Option:
     """The option that names the models of an experiment."""
     return options.option(
         "--model",
@@ -44,9 +47,14 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
         required=required,
         metavar="NAME",
         found="model",
-        help=f"Model that {does}: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
-        " redraft.toml; may be repeated.",
+        help=f"Model that {does}: {_ANY_MODEL}; may be repeated.",
     )
+
+
+def judges_that(does: str, *, required: bool = False) -> Option:
+    """The options that name the models that judge, and say where they are."""
+    judges = options.of_field(JudgeConfig, "judges", required=required, help=f"Model that {does}")
+    return options.grouped(judges, options.settings(JUDGES_ADDRESS))
 
 
 def order_options(*kinds: str) -> Callable[[F], F]:
@@ -63,11 +71,8 @@ def order_options(*kinds: str) -> Callable[[F], F]:
     return options.grouped(*choices)
 
 
-judges = options.of_field(
-    JudgeConfig,
-    "judges",
-    help="Model that judges, each separately; the first also asks the questions and finds the key facts.  [default: the"
-    " first --model]",
+judges = judges_that(
+    "judges, each separately; the first also asks the questions and finds the key facts.  [default: the first --model]"
 )
 summaries = options.typed_option(
     "--summaries",
@@ -166,12 +171,16 @@ def _named(values: Given, model: str) -> NamedModel:
 
 
 def _experiment(
-    module: str, *choices: Option, preset: Option = preset_option, closing: Option = delivery.writer_options
+    module: str,
+    *choices: Option,
+    sources: Option = options.sources,
+    preset: Option = preset_option,
+    closing: Option = delivery.writer_options,
 ) -> Command:
     """Create the command of the experiment in a module."""
     name = module.replace("_", "-")
 
-    @options.grouped(*choices, preset, closing)
+    @options.grouped(sources, *choices, preset, closing)
     def run(sources: tuple[str, ...] = (), **values: Any) -> int:
         require_lab(f"redraft experiment {name}")
         corpus = read_corpus(values, sources)
@@ -187,9 +196,10 @@ def _experiment(
     return lab_command(name)(run)
 
 
+_JUDGING = (options.questions, options.keyfact_options, options.verdict_options)
+_ALONE = options.grouped(options.dry_run, delivery.run_options)
 grid = _experiment(
     "grid",
-    options.sources,
     models_that("summarizes"),
     order_options("grid"),
     options.writing_options,
@@ -198,94 +208,57 @@ grid = _experiment(
     options.settings("metrics"),
     options.rubric,
     judges,
-    options.settings(JUDGES_ADDRESS),
-    options.questions,
-    options.keyfact_options,
-    options.verdict_options,
+    *_JUDGING,
 )
 longsumeval = _experiment(
     "longsumeval",
-    options.sources,
     models_that("summarizes"),
     judges,
-    options.settings(JUDGES_ADDRESS),
     summaries,
     order_options("longsumeval"),
     options.settings("strategy", "words", "chunk_tokens"),
-    options.questions,
-    options.keyfact_options,
-    options.verdict_options,
+    *_JUDGING,
     preset=usual_preset("longsumeval"),
 )
+_KEYFACT_CHUNKS = "Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).  [default: 4096]"
 hamlet = _experiment(
     "hamlet",
-    options.sources,
     models_that("summarizes", required=True),
-    options.of_field(
-        JudgeConfig,
-        "judges",
+    judges_that(
+        "finds the key facts and judges; may be repeated: further ones judge the same summaries, for comparison.",
         required=True,
-        help="Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for"
-        " comparison.",
     ),
-    options.settings(JUDGES_ADDRESS, "validator", "perspective"),
-    options.settings(
-        "keyfact_chunks",
-        rare=False,
-        help="Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).  [default: 4096]",
-    ),
+    options.settings("validator", "perspective"),
+    options.settings("keyfact_chunks", rare=False, help=_KEYFACT_CHUNKS),
     options.settings("keyfact_overlap"),
     order_options("hamlet"),
     options.settings("strategy", "words", "chunk_tokens"),
 )
-
-
 context, qa, thesis = (
     _experiment(
         module,
-        options.sources,
         models_that(does, required=True),
-        options.of_field(JudgeConfig, "judges", help=f"Model that {judging}.  [default: the first --model]"),
-        options.settings(JUDGES_ADDRESS),
+        judges_that(f"{judging}.  [default: the first --model]"),
         corpus_options,
-        order_options(*orders),
+        order_options(*(("qa", "context") if module == "thesis" else (module,))),
         options.settings("chunk_tokens"),
     )
-    for module, does, judging, orders in (
-        ("context", "summarizes", "splits summaries into facts and compares these", ("context",)),
-        ("qa", "answers", "asks the questions and judges the answers", ("qa",)),
-        (
-            *("thesis", "summarizes and answers"),
-            "compares facts, asks the questions and judges the answers",
-            ("qa", "context"),
-        ),
+    for module, does, judging in (
+        ("context", "summarizes", "splits summaries into facts and compares these"),
+        ("qa", "answers", "asks the questions and judges the answers"),
+        ("thesis", "summarizes and answers", "compares facts, asks the questions and judges the answers"),
     )
 )
 chunk_size = _experiment(
     "chunk_size",
-    options.sources,
-    options.of_field(
-        JudgeConfig,
-        "judges",
-        required=True,
-        help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
-        " redraft.toml.",
-    ),
-    options.settings(JUDGES_ADDRESS),
+    judges_that(f"judges: {_ANY_MODEL}.", required=True),
     order_options("chunk-size"),
     delivery.window_option("what the largest size needs"),
     options.settings("temperature", "prompts", "replies"),
-    closing=options.grouped(options.dry_run, delivery.run_options),
+    closing=_ALONE,
 )
 booookscore = _experiment(
     "booookscore",
-    options.typed_option(
-        "--summaries",
-        section="summary",
-        required=True,
-        metavar="FILE",
-        help="JSON file of summaries, their texts by id.",
-    ),
     options.typed_option(
         "--annotations",
         section="summary",
@@ -300,18 +273,21 @@ booookscore = _experiment(
         metavar="FILE",
         help="JSON file of reference summaries, a text or a list of texts by id, for ROUGE-L.",
     ),
-    options.of_field(
-        JudgeConfig,
-        "judges",
-        help="Model that judges sentences. With --annotations, only one named in the command judges: extractive,"
-        " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
-        " --annotations]",
+    judges_that(
+        f"judges sentences. With --annotations, only one named in the command judges: {_ANY_MODEL}.  [default:"
+        " extractive, without --annotations]",
     ),
-    options.settings(JUDGES_ADDRESS),
     options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1."),
     delivery.window_option("what the longest summary needs"),
     options.settings("temperature", "prompts", "replies", "sample"),
-    closing=options.grouped(options.dry_run, delivery.run_options),
+    sources=options.typed_option(
+        "--summaries",
+        section="summary",
+        required=True,
+        metavar="FILE",
+        help="JSON file of summaries, their texts by id.",
+    ),
+    closing=_ALONE,
 )
 
 

@@ -208,11 +208,9 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)
-            coefficients = {
-                "Pearson": both["Pearson"] if is_total else None,
-                "tau": both["tau-b"] if is_total else None,
-            }
-            rows.append({"system": system, "part": part, **spread, **coefficients})
+            coefficients = (both["Pearson"], both["tau-b"]) if is_total else (None, None)
+            row = {"system": system, "part": part, **spread}
+            rows.append({**row, **dict(zip(("Pearson", "tau"), coefficients, strict=True))})
     return frame_of(rows)
 
 
@@ -470,15 +468,11 @@ def match_annotations(
         "lost": lost,
         "undecided": sum(places.undecided for places in placed),
     }
-    items = [
-        coherence_item(
-            *(annotations.name, summary, places.units, places.verdicts, places.unjudged),
-            marks=[mark.verdict for mark in entries.get(summary.id) or () if mark.verdict]
-            if annotations.marked
-            else None,
-        )
-        for summary, places in zip(summaries, placed, strict=True)
-    ]
+    items = []
+    for summary, places in zip(summaries, placed, strict=True):
+        verdicts = [entry.verdict for entry in entries.get(summary.id) or () if entry.verdict]
+        judged = (annotations.name, summary, places.units, places.verdicts, places.unjudged)
+        items.append(coherence_item(*judged, marks=verdicts if annotations.marked else None))
     return items, aside
 
 

@@ -181,9 +181,8 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
     ) -> RefinedSummary:
         """Return a draft that a writer has refined in one way, or why it was not."""
         document, runner = cell.document, batch.runner
-        summary = RefinedSummary(
-            document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
-        )
+        of_draft = (document.id, document.title, draft.system, draft.number)
+        summary = RefinedSummary(*of_draft, writer.name, way, failure=draft.failure)
         if draft.text is None:
             return summary
         batch.of += 1
@@ -261,17 +260,15 @@ def round_frame(refined: Frame) -> Frame:
         for after in range(1 + max(best.round for item in summaries for best in item.rounds)):
             scores = pd.Series([item.score(metric, after) for item in summaries], index=of_metric.index, dtype=object)
             both = _both(of_metric.assign(score=scores), "initial", "score")
-            score, in_round = frames.mean_of(both["score"]), [best for item in summaries for best in item.rounds]
-            in_round = [best for best in in_round if best.round == after]
-            gains, scored = frames.document_means(both, "gain"), frames.document_means(both, "score")
-            gain_ends = frames.ends([*gains.values()])
+            score = frames.mean_of(both["score"])
+            in_round = [best for item in summaries for best in item.rounds if best.round == after]
+            gains, scored = (list(frames.document_means(both, name).values()) for name in ("gain", "score"))
             yield {
                 "round": after,
-                "score": frames.mean_of(scored.values()),
-                **frames.ends([*scored.values()]),
-                "gain": frames.mean_of(gains.values()),
-                "gain from": gain_ends[frames.ENDS[0]],
-                "gain to": gain_ends[frames.ENDS[1]],
+                "score": frames.mean_of(scored),
+                **frames.ends(scored),
+                "gain": frames.mean_of(gains),
+                **dict(zip(("gain from", "gain to"), frames.ends(gains).values(), strict=True)),
                 "step": None if score is None or before is None else score - before,
                 "revised": sum(best.revised for best in in_round),
                 "taken": sum(best.accepted for best in in_round),
