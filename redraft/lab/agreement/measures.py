@@ -169,7 +169,5 @@ def precision_and_recall(verdicts: Sequence[bool] | Any, labels: Sequence[bool] 
     """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(labels):
         return None, None
-    precision, recall, _, _ = precision_recall_fscore_support(
-        labels, verdicts, pos_label=True, average="binary", zero_division=0.0
-    )
+    precision, recall, *_ = precision_recall_fscore_support(labels, verdicts, average="binary", zero_division=0.0)
     return float(precision) if np.any(verdicts) else None, float(recall) if np.any(labels) else None

@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from redraft.domain import Evaluation, computed
 from redraft.evaluators.consistency import Consistency, rouge1
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.reference.keyfacts import UNJUDGED, share
+from redraft.evaluators.reference.keyfacts import share
 from redraft.evaluators.statistics import mean
 from redraft.lab.agreement.measures import (
     Cells,
@@ -32,6 +32,7 @@ from redraft.lab.agreement.measures import (
 )
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
+from redraft.lab.doctor.controls import judged_entries
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import frame_of
 from redraft.lab.experiments.runner import Item
@@ -47,6 +48,8 @@ BIGRAMS = "share of bigrams in the document"
 QUESTEVAL = "QuestEval-like"
 """Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
 threshold. The coverage figure is also QAEval's."""
+CAPTIONS = {"bigrams": BIGRAMS, "questeval": QUESTEVAL}
+"""What the baselines are called in captions."""
 _ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
 """The detail of a metric that lists its answers."""
 _STATUSES = ("unjudged", "not applicable", "failed", "not made")
@@ -315,11 +318,9 @@ def scores_by_method(comparison: RatedSet, columns: Iterable[Column]) -> dict[tu
         alike = (f"{QUESTEVAL} ({judge})", asked)
         # All readings of the same answers give this the same scores.
         if comparison.metric in _ANSWERS and alike not in scores:
-            scores[alike] = []
-            for item in column:
-                answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
-                listed = answers if isinstance(answers, list) else []
-                decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
-                scores[alike] += [mean([rouge1(answer["found"], answer["expected"]) for answer in decided])]
+            decided = (judged_entries(item.evaluation, _ANSWERS[item.metric]) for item in column)
+            scores[alike] = [
+                mean([rouge1(answer["found"], answer["expected"]) for answer in of_item]) for of_item in decided
+            ]
         scores[judge, setting] = [item.score for item in column]
     return scores

@@ -105,9 +105,7 @@ def sheet_report(
         make_table("agree", "sample", basis, [sample], more=[*sizes]),
         make_table("agree", "unreadable", basis, problems),
     ]
-    of_judges = {
-        key: dict(zip(rows["judge"], rows["verdict"], strict=True)) for key, rows in verdicts.groupby("content")
-    }
+    of_judges = {key: dict(zip(row["judge"], row["verdict"], strict=True)) for key, row in verdicts.groupby("content")}
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
         item = {"id": name, "judge": next(iter(of_judges[key].values())), "people": answers[name]}
@@ -144,12 +142,8 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     return Report("judges", title, about, settings, (_judge_table(common, basis),), differing)
 
 
-_SIDES = {
-    (True, True): "both yes",
-    (False, False): "both no",
-    (True, False): "first only",
-    (False, True): "second only",
-}
+_SIDES = {(True, True): "both yes", (False, False): "both no"}
+_SIDES |= {(True, False): "first only", (False, True): "second only"}
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:

@@ -80,15 +80,14 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, **v
     require_lab("redraft agree")
     from redraft.cli.settings_file import rubrics_given
     from redraft.lab.agreement.formats import find_format
-    from redraft.lab.agreement.people import human_field, sample_items
 
-    dataset = sample_items(find_format(format_).read(file, documents), items)
+    dataset = find_format(format_).read(file, documents).sample(items)
     stated = rubrics_given(values["rubric"])
     metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
-    return _compare({dataset.name: dataset}, (metric,), human_field(dataset, metric, values["human"]), values)
+    return _compare({dataset.name: dataset}, (metric,), dataset.field(metric, values["human"]), values)
 
 
 def _compare(sets: Mapping[str, Dataset], metrics: tuple[str, ...], human: str, values: Mapping[str, Any]) -> int:
@@ -115,7 +114,6 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     """Compare judges with people's annotations from several files, in one table."""
     require_lab("redraft agree table")
     from redraft.lab.agreement.formats import find_format
-    from redraft.lab.agreement.people import sample_items
 
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
@@ -124,7 +122,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     formats, sets = [name for name, _ in parts], {}
     for name, file in parts:
         title = name if formats.count(name) == 1 else f"{name} {Path(file).stem}"
-        sets[title] = sample_items(find_format(name).read(file), values["items"])
+        sets[title] = find_format(name).read(file).sample(values["items"])
     return _compare(sets, metrics, "", values)
 
 
@@ -150,7 +148,7 @@ _experiment = _option("--experiment", metavar="DIR", help="The runs of an experi
 def _coherence_files(what: str, values: Mapping[str, Any], answers: Sequence[str] = ()) -> tuple[Any, Any]:
     """Return the summaries and the annotations that a sheet on coherence is made of, or that its `answers` are about.
     Raise if there are not as many summaries as needed, or no annotations where it compares these."""
-    from redraft.lab.agreement.annotations import annotations_by_system, read_summaries
+    from redraft.lab.agreement.annotations import Summaries, annotations_by_system
     from redraft.lab.agreement.sheets import KINDS, is_released
 
     kind, summaries, annotations = KINDS[what], values["summaries"], values["annotations"]
@@ -161,7 +159,7 @@ def _coherence_files(what: str, values: Mapping[str, Any], answers: Sequence[str
         hint = "`redraft agree sheet --help` has an example of each"
         raise UsageError(f"a sheet of {what} needs {needs}", hint=hint)
     by_system = [of_system for annotation in annotations for of_system in annotations_by_system(annotation)]
-    return [read_summaries(summary) for summary in summaries], by_system
+    return [Summaries.read(summary) for summary in summaries], by_system
 
 
 def _runs(runs: tuple[str, ...], values: Mapping[str, Any], what: str, *, every: bool) -> list[str]:

@@ -144,15 +144,19 @@ LISTED: Mapping[str, tuple[str, str, str]] = {
 """By metric: the detail that lists its verdicts, the field with the number of the sentence, the verdict for right."""
 
 
+def judged_entries(evaluation: Evaluation | None, detail: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a detail of an evaluation that have a verdict."""
+    listed: object = evaluation.details.get(detail) if evaluation else None
+    return [entry for entry in (listed if isinstance(listed, list) else ()) if entry["verdict"] != UNJUDGED]
+
+
 def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
     """Return whether each sentence with a verdict is right, by number: it is wrong if anything in it is."""
     detail, number, right = LISTED[evaluation.metric]
-    listed: object = evaluation.details.get(detail)
     verdicts: dict[int, bool] = {}
-    for entry in listed if isinstance(listed, list) else ():
-        if entry["verdict"] != UNJUDGED:
-            is_right = entry["verdict"] == right
-            verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
+    for entry in judged_entries(evaluation, detail):
+        is_right = entry["verdict"] == right
+        verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
     return verdicts
 
 
@@ -231,9 +235,7 @@ def _judges(sentences: Sequence[tuple[str, str]], *, spares: bool = False, witho
     size = len(sentences)
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        verdicts = {
-            name: sentence_verdicts(evaluation, probes()[name].text) for name, evaluation in evaluations.items()
-        }
+        verdicts = {name: sentence_verdicts(of, probes()[name].text) for name, of in evaluations.items()}
         sought = [pair for pair in sentences if not without or verdicts[without][pair[1]] is False]
         counts = Counter(verdicts[name][sentence] for name, sentence in sought)
         rest = f", {counts[None]} without a verdict" if counts[None] else ""
@@ -295,9 +297,8 @@ def controls() -> dict[str, Expects]:
         truth = _judges([(f"{WRONG}, {place}", sentence) for sentence in errors], without=WRONG)
         expects[place] = {"truth": truth, "content": low[f"{HOLLOW}, {place}"]}
     # Form metrics do not read the document.
-    above = _scored(
-        (f"{SHUFFLED}, {IN_SUMMARY}", SHUFFLED), f"no more than {APART:.2f} above", lambda above: above <= APART
-    )
+    ordered = f"{SHUFFLED}, {IN_SUMMARY}", SHUFFLED
+    above = _scored(ordered, f"no more than {APART:.2f} above", lambda above: above <= APART)
     expects[IN_SUMMARY] = {**expects[IN_SUMMARY], "form": above}
     expects[REFUSAL] = {"truth": low[REFUSAL], "content": low[REFUSAL]}
 

@@ -23,15 +23,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.statistics import RESAMPLES, SEED
 from redraft.fields import field_like
 from redraft.graphs.prepared import tokenizer_of
-from redraft.lab.agreement.annotations import (
-    Annotations,
-    ConfusionVerdict,
-    Summaries,
-    place_annotations,
-    read_annotations,
-    read_references,
-    read_summaries,
-)
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, read_references
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
@@ -281,8 +273,8 @@ class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
         values = request.values
         if not (summaries := values.get("summaries")):
             raise UsageError("no summaries were given", hint="name a JSON file with their texts by id")
-        file = read_summaries(summaries) if isinstance(summaries, str) else summaries
-        sources = [read_annotations(of) if isinstance(of, str) else of for of in values.get("annotations") or ()]
+        file = Summaries.read(summaries) if isinstance(summaries, str) else summaries
+        sources = [Annotations.read(of) if isinstance(of, str) else of for of in values.get("annotations") or ()]
         references = read_references(place) if (place := values.get("references")) else None
         fields: dict[str, Any] = {"writers": request.writers, "judges": request.judges}
         fields |= {"batch": values["batch"]} if values.get("batch") else {}
@@ -452,7 +444,7 @@ def match_annotations(
             place=annotations.name,
             hint="give the annotations of these summaries",
         )
-    placed = [place_annotations(annotations, summary.id, summary.statements) for summary in summaries]
+    placed = [annotations.place(summary.id, summary.statements) for summary in summaries]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
     lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):

@@ -49,14 +49,7 @@ from redraft.lab.experiments.context_frames import (
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import SET
 from redraft.lab.experiments.orders import Asked, ContextOrder, Seats
-from redraft.lab.experiments.questioner import (
-    ReadingStep,
-    SentenceSimilarity,
-    embedding_similarity,
-    paragraphs,
-    plan_steps,
-    term_similarity,
-)
+from redraft.lab.experiments.questioner import ReadingStep, SentenceSimilarity, paragraphs, plan_steps
 from redraft.lab.experiments.runner import DRAFTING, FACTS, GuardedStage, RunBatch, check_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.contract import UNSURE
@@ -150,7 +143,8 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     def similarity(self, document: Document, *, by_terms: bool = False) -> SentenceSimilarity:
         """Return the measure that compares statements without a judge: embeddings, or terms if no encoder is set."""
         encoder = None if by_terms else self.encoder()
-        return embedding_similarity(encoder) if encoder else term_similarity(document.text)
+        by = SentenceSimilarity.by_embeddings(encoder) if encoder else None
+        return by or SentenceSimilarity.by_terms(document.text)
 
     def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
@@ -303,9 +297,8 @@ def place_sentences(
     if likeness is None or not sentences:
         return sentences
     spans = paragraphs(text, len(text))
-    similarities = likeness.between(
-        [places.text for places in sentences], [text[span.start : span.end] for span in spans]
-    )
+    texts = [text[span.start : span.end] for span in spans]
+    similarities = likeness.between([places.text for places in sentences], texts)
     return tuple(
         replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
         for places, row in zip(sentences, similarities, strict=True)
@@ -370,9 +363,7 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
 
     size = min(SENTENCES_PER_REQUEST, max(1, judge.reply_tokens // SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
-    return await judge.verdicts(
-        SPLIT_FACTS, SentenceFactsFound, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
-    )
+    return await judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, lambda ns: ask_all(in_batches(ns, size), ask))
 
 
 @dataclass(slots=True)

@@ -266,9 +266,8 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
             rows.append({**row, **{name: getattr(fact, name) for name in names}})
     by = {"system": list(dict.fromkeys(item.by for item in items)), "section": (ALL, *THIRDS, NOWHERE)}
     facts = frames.frame_of(rows, ("system", "section", "text", *names))
-    return frames.summarize(facts, by, partial(frames.figures, "context", "fact_accuracy")).replace(
-        {"section": {ALL: ANYWHERE}}
-    )
+    table = frames.summarize(facts, by, partial(frames.figures, "context", "fact_accuracy"))
+    return table.replace({"section": {ALL: ANYWHERE}})
 
 
 def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:

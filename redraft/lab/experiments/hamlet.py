@@ -146,11 +146,9 @@ def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
     return frames.frame_of(rows, () if rows else (*names, *_PLACE, *figures))
 
 
-def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
+def pooled_shares(rows: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
     """Return equation 1 or 2 by level, over all facts or sentences together."""
-    values = [
-        share(sum(chosen[f"{level} part"]), sum(chosen[f"{level} whole"])) if len(chosen) else None for level in levels
-    ]
+    values = [share(sum(rows[f"{level} part"]), sum(rows[f"{level} whole"])) if len(rows) else None for level in levels]
     return dict(zip(columns or levels, values, strict=True))
 
 

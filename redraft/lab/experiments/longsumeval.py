@@ -18,8 +18,8 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import DRAFTING, Cell, Item, PublicJudging, RunBatch, Used, check_work
+from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, PublicJudging, Seats
+from redraft.lab.experiments.runner import DRAFTING, Cell, Item, RunBatch, Used, check_work
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Refine
 from redraft.report.history.results import Result

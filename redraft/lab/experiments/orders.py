@@ -29,11 +29,17 @@ PAPER_GOALS: Mapping[str, float] = {"coverage": 0.6, "consistency": 0.73}
 """The goals of LongSumEval."""
 _MIN_TOKENS, _MAX_STEPS = 64, 100
 _SPLIT = re.compile(r"[,;\s]+")
-_OF_ITS_PLACE = {"base_url", "key_env", "price"}
-PublicSettings = Annotated[
-    DraftConfig, PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude=_OF_ITS_PLACE))
-]
+
+
+def _without(*names: str) -> PlainSerializer:
+    """Return the JSON of settings without some of them."""
+    return PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude={*names}))
+
+
+PublicSettings = Annotated[DraftConfig, _without("base_url", "key_env", "price")]
 """A model's settings. Their JSON is without its server, key and price."""
+PublicJudging = Annotated[JudgeConfig, _without("judges", "models", "base_url")]
+"""How summaries are judged. Its JSON is without the judges, which designs name themselves."""
 
 
 def parse_steps(value: object) -> object:

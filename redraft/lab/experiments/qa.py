@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import ceil
 from statistics import fmean
 from typing import Any, Literal
@@ -370,11 +370,8 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             cells.append(QaCell(document, steps, about=about))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
-        plans = [
-            partial(self.prepare_step, cell.document, name, cell.steps[0])
-            for cell in cells
-            for name in self.contestants
-        ]
+        first = product(cells, self.contestants)
+        plans = [partial(self.prepare_step, cell.document, name, cell.steps[0]) for cell, name in first]
         await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
@@ -386,7 +383,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
         answered = await gather_all(self.answer_questions(cell, model, step, batch) for model, step in pairs)
-        return await self.judge_answers(cell, [item for items in answered for item in items], batch)
+        return await self.judge_items(cell, [item for items in answered for item in items], batch)
 
     def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
         """Return the measure of similarity."""
@@ -488,9 +485,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
         return items
 
-    async def judge_answers(
-        self, cell: QaCell, items: Sequence[QaItem], batch: RunBatch
-    ) -> tuple[QaCell, list[QaItem]]:
+    async def judge_items(self, cell: QaCell, items: Sequence[QaItem], batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Return a document's items, over all models and steps, with their verdicts and similarities."""
         assert cell.questions is not None
         similar = similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)

@@ -84,12 +84,8 @@ class TypedQuestions:
     @property
     def id(self) -> str:
         """Return the id, which is derived from the content."""
-        material = [
-            self.document,
-            self.end,
-            *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in self.questions),
-        ]
-        return content_id(json.dumps(material, ensure_ascii=False))[:16]
+        questions = ([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in self.questions)
+        return content_id(json.dumps([self.document, self.end, *questions], ensure_ascii=False))[:16]
 
 
 def third_of(place: Span, end: int) -> Third:
@@ -223,9 +219,8 @@ class TypedQuestionBuilder:
             ):
                 troubles += [f"no {name}: it is a duplicate"]
         if not by_words:
-            raise build_error(
-                failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
-            )
+            first = troubles[0] if troubles else ""
+            raise build_error(failures, "the model returned no typed question", first, document.title)
         for trouble in troubles:
             self.observer(Notice(trouble))
         ordered = sorted(by_words.values(), key=lambda q: (q.paragraph, TYPES.index(q.type), q.text))
@@ -372,33 +367,33 @@ class SentenceSimilarity:
         cosines = safe_sparse_dot(vectors[: len(statements)], vectors[len(statements) :].T, dense_output=True)
         return np.asarray(np.round(np.clip(cosines, 0.0, 1.0), _DECIMALS), dtype=np.float64)
 
+    @classmethod
+    def by_embeddings(cls, encoder: Encoder) -> SentenceSimilarity:
+        """Return the cosine of embeddings."""
+        name = f"cosine of {encoder.name}"
+        return cls(name, COSINE_THRESHOLD, lambda texts: encoder.encode(texts).astype(np.float64))
 
-def embedding_similarity(encoder: Encoder) -> SentenceSimilarity:
-    """Return the cosine of embeddings."""
-    name = f"cosine of {encoder.name}"
-    return SentenceSimilarity(name, COSINE_THRESHOLD, lambda texts: encoder.encode(texts).astype(np.float64))
+    @classmethod
+    def by_terms(cls, document: str) -> SentenceSimilarity:
+        """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the log
+        of the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half
+        of each statement is in the other."""
+        own_language = language_of(document)
+        lines = [
+            frozenset(terms(document[sentence.start : sentence.end], language))
+            for span, language in language_spans_in(document)
+            for sentence in sentences(document, span, language)
+        ]
+        holding = Counter(term for line in lines for term in line)
 
+        @cache
+        def weights(text: str) -> dict[str, float]:
+            counts = Counter(terms(text, own_language))
+            # A term that the document lacks is as rare as any in it. A text without terms has a vector, too.
+            idf = {term: log(max(1, len(lines)) / max(1, holding[term])) for term in counts}
+            return {"": 0.0, **{term: count * idf[term] for term, count in counts.items()}}
 
-def term_similarity(document: str) -> SentenceSimilarity:
-    """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the log of
-    the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half of
-    each statement is in the other."""
-    own_language = language_of(document)
-    lines = [
-        frozenset(terms(document[sentence.start : sentence.end], language))
-        for span, language in language_spans_in(document)
-        for sentence in sentences(document, span, language)
-    ]
-    holding = Counter(term for line in lines for term in line)
+        def vectors(texts: Sequence[str]) -> Any:
+            return normalize(DictVectorizer().fit_transform(map(weights, texts)))
 
-    @cache
-    def weights(text: str) -> dict[str, float]:
-        counts = Counter(terms(text, own_language))
-        # A term that the document lacks is as rare as any in it. A text without terms has a vector, too.
-        idf = {term: log(max(1, len(lines)) / max(1, holding[term])) for term in counts}
-        return {"": 0.0, **{term: count * idf[term] for term, count in counts.items()}}
-
-    def vectors(texts: Sequence[str]) -> Any:
-        return normalize(DictVectorizer().fit_transform(map(weights, texts)))
-
-    return SentenceSimilarity("TF-IDF cosine", 0.5, vectors)
+        return cls("TF-IDF cosine", 0.5, vectors)

@@ -45,13 +45,6 @@ _STEPS_OF_PROMPTS = {
 """The steps of judging facts, by prompt."""
 
 
-_OF_JUDGES = {"judges", "models", "base_url"}
-PublicJudging = Annotated[
-    JudgeConfig, PlainSerializer(lambda judging: judging.model_dump(mode="json", exclude=_OF_JUDGES))
-]
-"""How summaries are judged. Its JSON is without the judges, which designs name themselves."""
-
-
 def check_work(
     runner: ExperimentRunner,
     *choices: tuple[DraftConfig, JudgeConfig | None],

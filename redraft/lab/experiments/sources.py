@@ -134,9 +134,7 @@ def squality(place: str, entry: Mapping[str, Any]) -> Example:
 
 def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     """Return an example of InfiniteBench: a book with a question, and its answers."""
-    answers = [
-        clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
-    ]
+    answers = [clean(text).strip() for text in list_at(entry, "answer") if isinstance(text, str) and text.strip()]
     if not answers:
         raise UnreadableError("`answer` has no text")
     if entry.get("options"):

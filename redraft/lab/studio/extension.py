@@ -125,20 +125,10 @@ async def plan(request: Request) -> Response:
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     names = names_of(context.models)
-    return page(
-        request,
-        "experiment_plan",
-        "experiments",
-        key=key,
-        kinds=KINDS,
-        limits=context.config.limits,
-        table=replace(table, rows=with_names(table.rows, names)),
-        total=dict(zip(table.columns, table.rows[-1], strict=True)),
-        asked=experiment_plan.asked,
-        documents=experiment_plan.documents,
-        unpriced=unpriced(table),
-        names=names,
-    )
+    values: dict[str, Any] = {"asked": experiment_plan.asked, "documents": experiment_plan.documents, "key": key}
+    values |= {"table": replace(table, rows=with_names(table.rows, names)), "names": names, "kinds": KINDS}
+    values |= {"total": table.records[-1], "unpriced": unpriced(table), "limits": context.config.limits}
+    return page(request, "experiment_plan", "experiments", **values)
 
 
 async def start(request: Request) -> Response:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from pydantic import Field, create_model
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.annotations import read_annotations, read_summaries
+from redraft.lab.agreement.annotations import Annotations, Summaries
 from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, NamedModel
@@ -166,8 +166,8 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
     texts = {name: values.pop(name).encode() for name in TEXTS}
     if body.kind == "booookscore":
         require_lab("measuring coherence")
-        values["summaries"] = read_summaries("summaries.json", texts["summaries"]) if body.summaries else None
-        values["annotations"] = [read_annotations("annotations.json", texts["annotations"])] if body.annotations else ()
+        values["summaries"] = Summaries.read("summaries.json", texts["summaries"]) if body.summaries else None
+        values["annotations"] = [Annotations.read("annotations.json", texts["annotations"])] if body.annotations else ()
     if limits := values.get("word_limits"):
         values["words"] = limits[0]
     if body.goals:

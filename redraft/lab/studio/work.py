@@ -265,9 +265,8 @@ class Lab:
     def stop(self, name: str) -> ExperimentProgress:
         """Stop an experiment, and wait until it has stopped."""
         if not self._is_running(name):
-            raise RunError(
-                f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
-            )
+            fix = (RunCommand("experiment", name), " shows its status")
+            raise RunError(f"experiment {name} is not running", fix=fix)
         self.jobs[name].stop()
         return self.progress(name)
 

@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.orders import NamedModel
+from redraft.lab.experiments.orders import GridOrder, NamedModel
 from redraft.lab.experiments.published import result_files
 from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
@@ -88,7 +88,10 @@ def designed(url: str, **changes: Any) -> GridDesign:
     )
     judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
     grid_design = GridDesign(
-        contestants=contestants(models, ("direct",), (2048,), (80,)), judges=seats, judging=judging, prefer=True
+        contestants=contestants(models, GridOrder(strategies=("direct",), word_limits=(80,))),
+        judges=seats,
+        judging=judging,
+        prefer=True,
     )
     return grid_design.model_copy(update=changes)
 
