@@ -19,17 +19,8 @@ from redraft.evaluators.consistency import Consistency, rouge1
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.reference.keyfacts import share
 from redraft.evaluators.statistics import mean
-from redraft.lab.agreement.measures import (
-    Cells,
-    between_systems,
-    beyond_chance,
-    cohens_kappa,
-    compare_verdicts,
-    correlate,
-    precision_and_recall,
-    tau_b,
-    within_documents,
-)
+from redraft.lab.agreement import measures
+from redraft.lab.agreement.measures import Cells
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
 from redraft.lab.doctor.controls import judged_entries
@@ -173,16 +164,16 @@ def correlations(rows: pd.DataFrame, *, with_intervals: bool = False) -> dict[st
     systems' means; intervals take a while."""
     rows = rows.dropna(subset="ours")
     documents = rows["document"].tolist() if with_intervals else []
-    by_per = {"summaries": correlate(rows["ours"], rows["people"], documents)}
+    by_per = {"summaries": measures.correlate(rows["ours"], rows["people"], documents)}
     if rows["system"].nunique() > 1 and "" not in set(rows["system"]):
-        by_per["systems"] = between_systems(rows["ours"], rows["people"], rows["system"], documents)
+        by_per["systems"] = measures.between_systems(rows["ours"], rows["people"], rows["system"], documents)
     return by_per
 
 
 def system_tau(rows: pd.DataFrame) -> float | None:
     """Return tau-b of the systems' means over all summaries."""
     means = rows.groupby("system")[["filled", "people"]].mean().dropna()
-    return tau_b(means["filled"], means["people"])
+    return measures.tau_b(means["filled"], means["people"])
 
 
 def comparison_frames(comparison: RatedSet, items: Iterable[AgreeItem]) -> Iterator[NamedFrame]:
@@ -211,14 +202,14 @@ def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, li
         if several_documents is None:
             several_documents, several_systems = bool(documents.duplicated().any()), "systems" in by_per
         head, pairs = {"judge": judge, "of": rated, "summaries": len(of_judge)}, by_per["summaries"]
-        tau = tau_b(with_people["filled"].dropna(), with_people["people"])
+        tau = measures.tau_b(with_people["filled"].dropna(), with_people["people"])
         labels = [value >= best for value in figures] if best else []
         area = float(roc_auc_score(labels, ours)) if len(set(labels)) == 2 else None
         rows["agreement"].append({**head, **pairs, "tau, all": tau, "AUC": area})
         if several_documents and len(of_judge):
-            rows["documents"].append({"judge": judge, **within_documents(ours, figures, documents)})
+            rows["documents"].append({"judge": judge, **measures.within_documents(ours, figures, documents)})
         if several_systems:
-            systems = by_per.get("systems") or between_systems(ours, figures, of_judge["system"], documents)
+            systems = by_per.get("systems") or measures.between_systems(ours, figures, of_judge["system"], documents)
             row = {"judge": judge, "systems": systems["n"], **systems, "tau, all": system_tau(with_people)}
             rows["systems"].append(row)
     return rows
@@ -244,10 +235,12 @@ def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
             "judged": len(decided),
             "of": len(sentences),
             "wrong": sum(wrong),
-            **compare_verdicts(ours, labels, decided["document"]),
-            "found of all": precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[1],
-            "kappa": cohens_kappa(labels, ours),
-            **beyond_chance(list(zip(labels, ours, strict=True))),
+            **measures.compare_verdicts(ours, labels, decided["document"]),
+            "found of all": measures.precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[
+                1
+            ],
+            "kappa": measures.cohens_kappa(labels, ours),
+            **measures.beyond_chance(list(zip(labels, ours, strict=True))),
         }
 
 
@@ -263,11 +256,11 @@ def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
         ]
         sides = pd.DataFrame(verdicts, columns=["first", "second"], dtype=object).dropna()
         head = {"one": first[0].method, "other": second[0].method, "items": len(scores)}
-        figures = {"kappa": cohens_kappa(*(sides[side].tolist() for side in sides))}
-        figures["tau-b"] = tau_b(scores["first"], scores["second"])
-        yield {**head, **beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
+        figures = {"kappa": measures.cohens_kappa(*(sides[side].tolist() for side in sides))}
+        figures["tau-b"] = measures.tau_b(scores["first"], scores["second"])
+        yield {**head, **measures.beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
     if votes := [row for item in dataset.items for row in item.votes]:
-        yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
+        yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **measures.beyond_chance(votes, "interval")}
 
 
 def _counts(comparison: RatedSet, columns: Iterable[Column]) -> Iterator[Cells]:

@@ -201,40 +201,31 @@ def sheet(
     runs: tuple[str, ...], what: Any, margin: float | None, confidence: float, output: str | None, **values: Any
 ) -> int:
     """Write a sheet for people."""
-    from redraft.lab.agreement.sheets import (
-        KINDS,
-        draw_sample,
-        margin_of_error,
-        questions,
-        sample_size,
-        sheet_csv,
-        stored_answers,
-        unique_rows,
-    )
+    from redraft.lab.agreement import sheets
 
     size, answers, accuracy = values["size"], {}, ""
-    if KINDS[what].files:
+    if sheets.KINDS[what].files:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
         require_lab(f"a sheet of {what}")
         from redraft.lab.agreement.sheet_reports import coherence_rows
 
         files, lacking = _coherence_files(what, values), "there is nothing to ask about"
-        lacking = "the two files have no id in common" if KINDS[what].files == 2 else lacking
-        rows = unique_rows(coherence_rows(what, *files), what, lacking)
-        drawn = {*draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size)}
+        lacking = "the two files have no id in common" if sheets.KINDS[what].files == 2 else lacking
+        rows = sheets.unique_rows(coherence_rows(what, *files), what, lacking)
+        drawn = {*sheets.draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size)}
         chosen = [row for row in rows if row.shown["of"] in drawn]
     else:
         if values["summaries"] or values["annotations"]:
             raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
         with parse_options.store_to_read(values["db"]) as store:
             names = _runs(runs, values, what, every=False)
-            rows = questions(store, names, what)
-            answers = stored_answers(store, names, what, rows)
-        chosen = draw_sample(rows, sample_size(len(rows), margin, confidence) if margin else size)
-        off_by = margin_of_error(len(chosen), len(rows), confidence) or 0.0
+            rows = sheets.questions(store, names, what)
+            answers = sheets.stored_answers(store, names, what, rows)
+        chosen = sheets.draw_sample(rows, sheets.sample_size(len(rows), margin, confidence) if margin else size)
+        off_by = sheets.margin_of_error(len(chosen), len(rows), confidence) or 0.0
         accuracy = f"; shares are accurate to ±{off_by:.1%} ({100 * confidence:g}%)"
-    write_text(sheet_csv(chosen, values["people"], answers), output)
+    write_text(sheets.sheet_csv(chosen, values["people"], answers), output)
     if not values["quiet"]:
         say(f"{len(chosen)} of {len(rows)} rows{accuracy}")
     return DONE

@@ -110,10 +110,8 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         """Have the chunks marked by the judge."""
         runner, judge, prepared = batch.runner, cell.judge, cell.prepared
         batch.of += 1
-        items = [
-            MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge.name)
-            for chunk in cell.chunks
-        ]
+        of_cell = (cell.document.id, cell.document.title, cell.size)
+        items = [MarkedChunk(*of_cell, chunk.index, chunk.tokens, judge.name) for chunk in cell.chunks]
         step = f"chunks of {cell.size} tokens"
 
         async def mark(item: MarkedChunk) -> MarkedChunk:

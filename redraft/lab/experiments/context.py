@@ -422,10 +422,8 @@ class FactJudge:
     ) -> tuple[bool | None, ...]:
         """Return for each fact whether it is among others, by likeness. If the candidates are not all facts of their
         summary, a fact that is not found gets None."""
-        return tuple(
-            True if best > self.likeness.threshold else False if is_complete else None
-            for best in self.best_similarity(facts, candidates)
-        )
+        missing = False if is_complete else None
+        return tuple(best > self.likeness.threshold or missing for best in self.best_similarity(facts, candidates))
 
     def best_similarity(self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact]) -> list[float]:
         """Return for each fact its likeness to the most similar of the others."""

@@ -228,9 +228,8 @@ def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> li
     for run_id, metric, version, decided, missing in parts:
         run = runner.store.runs.get(run_id)
         evaluation = Evaluation(metric, version, "scored", None, decided, missing)
-        share = evaluation.judged_share
+        unjudged = None if evaluation.judged_share is None else 1 - evaluation.judged_share
         by = judged_by(run, {metric: evaluation})[metric]
-        unjudged = None if share is None else 1 - share
         certificates.append({"metric": metric, "judged_by": by, "unjudged_share": unjudged})
     return certificates
 
@@ -268,6 +267,5 @@ def without_embeddings(design: T) -> T:
     """Return a design without embeddings: they call no model and only take time."""
     if not isinstance(design, ReadingOrder) or not design.embeddings:
         return design
-    return design.model_copy(
-        update={"embeddings": None, **({"similarity": "rouge1"} if isinstance(design, QaOrder) else {})}
-    )
+    similarity = {"similarity": "rouge1"} if isinstance(design, QaOrder) else {}
+    return design.model_copy(update={"embeddings": None, **similarity})

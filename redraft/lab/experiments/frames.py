@@ -27,6 +27,7 @@ SET = "set"
 SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
 _FIELDS = ("calls", "cached", "prompt_tokens", "completion_tokens")
 Frame: TypeAlias = pd.DataFrame
+Rows = Iterable[Mapping[str, object]]
 
 
 def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: Any) -> Table:
@@ -42,7 +43,7 @@ def _cell(value: Any) -> Cell:
     return cell
 
 
-def frame_of(rows: Iterable[Mapping[str, object]], columns: Sequence[str] = ()) -> Frame:
+def frame_of(rows: Rows, columns: Sequence[str] = ()) -> Frame:
     """Return rows as a frame with the cells as they are; `columns` are those of a frame that may have no rows."""
     return pd.DataFrame(list(rows), columns=list(columns) or None, dtype=object)
 
@@ -53,12 +54,7 @@ def groups(frame: Frame, *names: str) -> Iterator[tuple[tuple[Any, ...], Frame]]
         yield from frame.groupby(list(names), sort=False, dropna=False)
 
 
-def by_group(
-    frame: Frame,
-    by: Sequence[str],
-    rows_of: Callable[[Frame], Iterable[Mapping[str, object]]],
-    more: Sequence[str] = (),
-) -> Frame:
+def by_group(frame: Frame, by: Sequence[str], rows_of: Callable[[Frame], Rows], more: Sequence[str] = ()) -> Frame:
     """Return the rows that are made of each group of rows with the same cells in some columns, behind these cells;
     without rows, these columns and `more`."""
     rows = [{**dict(zip(by, head, strict=True)), **row} for head, group in groups(frame, *by) for row in rows_of(group)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from itertools import count
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -45,11 +45,11 @@ _STEPS_OF_PROMPTS = {
 """The steps of judging facts, by prompt."""
 
 
-def check_work(
-    runner: ExperimentRunner,
-    *choices: tuple[DraftConfig, JudgeConfig | None],
-    plans: Sequence[Callable[[], object]] = (),
-) -> None:
+Choice = tuple[DraftConfig, JudgeConfig | None]
+"""The settings of a model, and how it or others judge, if they do."""
+
+
+def check_work(runner: ExperimentRunner, *choices: Choice, plans: Sequence[Callable[[], object]] = ()) -> None:
     """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first plan, if none of
     them can be made."""
     for settings, judging in choices:
@@ -256,7 +256,7 @@ class Cell:
 
 
 @dataclass(slots=True)
-class GuardedStage:
+class GuardedStage(AbstractContextManager["GuardedStage"]):
     """A stage whose failure is recorded so that other work goes on.
 
     When the budget ends, the stage is left, and the `runner` is marked as stopped. Errors of the store are raised.
@@ -265,10 +265,6 @@ class GuardedStage:
     stage: str
     runner: ExperimentRunner | None = None
     failure: Failure | None = None
-
-    def __enter__(self) -> GuardedStage:
-        """Enter the stage."""
-        return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Record why the stage failed."""

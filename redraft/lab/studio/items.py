@@ -50,9 +50,8 @@ def items_behind(file: Path, name: str, tables: Sequence[Table], place: Mapping[
     table = next((table for table in tables if table.name == place.get("table")), None)
     number, column = place.get("row", ""), place.get("column", "")
     if table is None or column not in table.columns or not number.isdecimal() or int(number) >= len(table.rows):
-        raise NotFound(
-            "there is no such score", fix=("see ", RunCommand("experiment", name), ": its tables may have changed")
-        )
+        fix = ("see ", RunCommand("experiment", name), ": its tables may have changed")
+        raise NotFound("there is no such score", fix=fix)
     row = table.records[int(number)]
     # The columns before the first figure say what a row is about.
     figures = [at for at in range(len(table.columns)) if any(isinstance(cells[at], float) for cells in table.rows)]

@@ -437,14 +437,12 @@ def _shown_results(folder: Path, name: str) -> Results:
     titles = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
     # Settings have the name that the server has been asked for.
     titles |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in titles.items()}
-    results = read_file_of_results(
-        folder / TABLES, name, lambda table: replace(table, rows=with_names(table.rows, titles))
-    )
+    file, titled = folder / TABLES, lambda table: replace(table, rows=with_names(table.rows, titles))
+    results = read_file_of_results(file, name, titled)
     shown = tuple(replace(table, addresses=score_addresses(name, table.table)) for table in results.shown)
-    with_titles: dict[str, Any] = {
-        part: with_names(getattr(results, part), titles) for part in ("about", "headline", "settings", "verdict")
-    }
-    return replace(results, shown=shown, **with_titles)
+    parts = ("about", "headline", "settings", "verdict")
+    texts: dict[str, Any] = {part: with_names(getattr(results, part), titles) for part in parts}
+    return replace(results, shown=shown, **texts)
 
 
 DOWNLOADS = {"report.html": "Report, a web page", "report.md": "Report (Markdown)", "items.csv": "All items (CSV)"}
