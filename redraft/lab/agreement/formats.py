@@ -111,17 +111,10 @@ class Format:
             missing = f"the document {one_line(document, 60)!r} is missing"
             raise UnreadableError(f"{missing}: name a file or a folder with --documents")
         source = source or text_at(row, *columns["source"])
-        return HumanItem(
-            id=f"{place} {optional_text(row, *columns.get('id', columns['system']))}".strip(),
-            document=document or content_id(source)[:12],
-            summary=" ".join(sentences) or text_at(row, *columns["summary"]),
-            people=figures,
-            source=source,
-            system=optional_text(row, *columns["system"]),
-            sentences=sentences,
-            labels=labels,
-            votes=votes,
-        )
+        identity = f"{place} {optional_text(row, *columns.get('id', columns['system']))}".strip()
+        summary = " ".join(sentences) or text_at(row, *columns["summary"])
+        head = (identity, document or content_id(source)[:12], summary, figures, source)
+        return HumanItem(*head, optional_text(row, *columns["system"]), sentences, labels, votes)
 
 
 def rows_of_entry(name: str, entry: Row) -> list[Row]:

@@ -127,13 +127,8 @@ def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[floa
     """Return a row for each judge and item that people rated: `judge`, `document`, `system`, `people`, `ours`, and
     `filled`, in which a missing score is the mean of the judge's others."""
     items = dataset.items
-    rated = pd.DataFrame(
-        {
-            "document": [item.document for item in items],
-            "system": [item.system for item in items],
-            "people": pd.Series([item.people.get(human) for item in items], dtype=float),
-        }
-    )
+    rows = [(item.document, item.system, item.people.get(human)) for item in items]
+    rated = pd.DataFrame(rows, columns=["document", "system", "people"]).astype({"people": float})
     frames = []
     for judge, values in scores.items():
         ours = pd.Series(values, dtype=float)

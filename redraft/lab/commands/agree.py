@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _option = partial(options.typed_option, section="summary")
+_metric = partial(options.typed_option, "--metric", section="judging", metavar="NAME")
 _shared = options.grouped(
     _option(
         "--items",
@@ -66,13 +67,7 @@ _shared = options.grouped(
     help="The documents, if not in FILE or next to it: a file of texts by id, or a folder.",
 )
 @_option("--human", metavar="FIELD", help="Which of the annotations to use.  [default: what the metric measures]")
-@options.typed_option(
-    "--metric",
-    "metrics",
-    section="judging",
-    metavar="NAME",
-    help="Metric to compare with people.  [default: consistency, or the --rubric]",
-)
+@_metric("metrics", help="Metric to compare with people.  [default: consistency, or the --rubric]")
 @_shared
 def with_(file: str, format_: str, documents: str | None, items: int | None, **values: Any) -> int:
     """Compare judges with people's annotations in a file."""
@@ -100,11 +95,8 @@ def _compare(sets: Mapping[str, Dataset], metrics: tuple[str, ...], human: str, 
 
 @lab_command("table")
 @click.argument("files", nargs=-1, required=True, metavar="FORMAT=FILE...")
-@options.typed_option(
-    "--metric",
+@_metric(
     "metrics",
-    section="judging",
-    metavar="NAME",
     multiple=True,
     default=("consistency", "coverage"),
     help="Metric to compare with people, where they were asked about it; may be repeated.",
@@ -305,13 +297,7 @@ _LONGEST = 100
     help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
 @options.settings(JUDGES_ADDRESS)
-@options.typed_option(
-    "--metric",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
-    help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
-)
+@_metric(multiple=True, help="Metric to test it with; may be repeated.  [default: all that the judge supports]")
 @delivery.window_option("the judge's own if known, else 8192")
 @options.settings("prompts", "replies")
 @options.limit_options

@@ -29,6 +29,7 @@ from redraft.text.words import count
 if TYPE_CHECKING:
     from redraft.lab.experiments.sources import Corpus
 
+_option = partial(options.typed_option, section="summary")
 Option = Callable[[Any], Any]
 Given = Mapping[str, Any]
 
@@ -74,9 +75,8 @@ def order_options(*kinds: str) -> Callable[[F], F]:
 judges = judges_that(
     "judges, each separately; the first also asks the questions and finds the key facts.  [default: the first --model]"
 )
-summaries = options.typed_option(
+summaries = _option(
     "--summaries",
-    section="summary",
     multiple=True,
     metavar="DIR|FILE",
     help="Existing summaries: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
@@ -96,9 +96,8 @@ corpus_options = options.grouped(
         metavar="N",
         help="Leave out documents with fewer tokens.",
     ),
-    options.typed_option(
+    _option(
         "--reference",
-        section="summary",
         metavar="FILE|DIR|dataset",
         help="An existing summary of SOURCE. It is the baseline, it sets the length if --words does not, and a judge"
         " that asks questions sees it. For several documents: DIR/DOCUMENT.txt, JSONL with document and summary, or"
@@ -135,15 +134,9 @@ def asked_of(values: Given, corpus: Corpus) -> Asked:
     named = parse_options.typed(values, ("judges",)) if values.get("annotations") else values
     names = tuple(dict.fromkeys(named.get("judges", ()))) or tuple(writer.name for writer in writers[:1])
     names = names or ((EXTRACTIVE,) if values.get("annotations") == () else ())
-    return Asked(
-        values,
-        writers,
-        tuple(_judge(values, name) for name in names),
-        partial(parse_options.judging, {**values, "judges": names}),
-        sets=corpus.sets,
-        references=corpus.references,
-        documents=tuple(corpus.documents),
-    )
+    judging = partial(parse_options.judging, {**values, "judges": names})
+    judges, documents = tuple(_judge(values, name) for name in names), tuple(corpus.documents)
+    return Asked(values, writers, judges, judging, corpus.sets, corpus.references, documents)
 
 
 def _judge(values: Given, name: str) -> NamedModel:
@@ -259,17 +252,15 @@ chunk_size = _experiment(
 )
 booookscore = _experiment(
     "booookscore",
-    options.typed_option(
+    _option(
         "--annotations",
-        section="summary",
         multiple=True,
         metavar="FILE",
         help="JSON file of annotations: which sentences are confusing, and how, or what people marked. May be repeated:"
         " the others are compared with the first.",
     ),
-    options.typed_option(
+    _option(
         "--references",
-        section="summary",
         metavar="FILE",
         help="JSON file of reference summaries, a text or a list of texts by id, for ROUGE-L.",
     ),
@@ -280,9 +271,8 @@ booookscore = _experiment(
     options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1."),
     delivery.window_option("what the longest summary needs"),
     options.settings("temperature", "prompts", "replies", "sample"),
-    sources=options.typed_option(
+    sources=_option(
         "--summaries",
-        section="summary",
         required=True,
         metavar="FILE",
         help="JSON file of summaries, their texts by id.",
@@ -339,9 +329,8 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 
 @lab_command("convert")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.typed_option(
+@_option(
     "--join-tokens",
-    section="summary",
     type=click.IntRange(min=1),
     metavar="N",
     help="Join short articles, and their summaries, until a document has N tokens.",

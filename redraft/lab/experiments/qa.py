@@ -19,27 +19,10 @@ from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.events import Notice
 from redraft.graphs.prepared import PreparedDocument, tokenizer_of
 from redraft.graphs.strategies import strategy_named
-from redraft.lab.experiments import frames
+from redraft.lab.experiments import frames, questioner
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, QaOrder, Seats
-from redraft.lab.experiments.questioner import (
-    BUILDING,
-    THIRDS,
-    TYPED_ANSWER,
-    TYPES,
-    JudgedAnswer,
-    ReadingStep,
-    Response,
-    Third,
-    TypedQuestion,
-    TypedQuestionBuilder,
-    TypedQuestions,
-    answer_from_text,
-    judge_pairs,
-    plan_steps,
-    third_of,
-)
 from redraft.lab.experiments.runner import DRAFTING, Cell, GuardedStage, Item, RunBatch, check_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
@@ -68,16 +51,16 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
     model: str
     step: int
     tokens: int
-    question: TypedQuestion
-    third: Third
+    question: questioner.TypedQuestion
+    third: questioner.Third
     end: int | None = None
     """The number of characters that were read."""
     made: bool = True
     """Whether the model was asked."""
-    response: Response | None = None
+    response: questioner.Response | None = None
     trouble: str = ""
     """Why a question that was asked has no answer."""
-    verdict: JudgedAnswer | None = None
+    verdict: questioner.JudgedAnswer | None = None
     """The verdict on the answer, or on the reason of a yes-or-no question."""
     similarity: float | None = None
     alike: float | None = None
@@ -106,9 +89,9 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
         return "read" if end <= self.end else "ahead" if start >= self.end else "cut"
 
     @computed
-    def third_read(self) -> Third | None:
+    def third_read(self) -> questioner.Third | None:
         """The third of what was read that the paragraph is in; None if it was not read completely."""
-        return third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
+        return questioner.third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
 
     @computed
     def should_abstain(self) -> bool:
@@ -116,7 +99,7 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
         return not self.question.is_answerable or self.place == "ahead"
 
     @property
-    def answer(self) -> Response | None:
+    def answer(self) -> questioner.Response | None:
         """The answer; None without a response or if the model abstained."""
         return self.response if self.response and not self.response.abstained else None
 
@@ -221,11 +204,11 @@ def similarity_frame(items: Sequence[QaItem]) -> Frame:
     figures = {"similarity": "alike", "yes or no right": "yes_no", "similarity of reasons": "similarity"}
 
     def rows_of(answers: Frame) -> Iterator[dict[str, object]]:
-        for of_type in (*TYPES, ALL):
+        for of_type in (*questioner.TYPES, ALL):
             chosen = answers if of_type == ALL else answers[answers["type"] == of_type]
             for name, column in list(figures.items())[: 3 if of_type == "binary" else 1]:
-                in_third = [chosen[chosen["third read"] == third][column] for third in THIRDS]
-                thirds = dict(zip(map(str, THIRDS), map(frames.mean_of, in_third), strict=True))
+                in_third = [chosen[chosen["third read"] == third][column] for third in questioner.THIRDS]
+                thirds = dict(zip(map(str, questioner.THIRDS), map(frames.mean_of, in_third), strict=True))
                 every = {ALL: frames.mean_of(chosen[column]), "answers": len(frames.values_of(chosen[column]))}
                 yield {"type": of_type, "figure": name, **thirds, **every}
 
@@ -239,7 +222,7 @@ def difference_frame(items: Sequence[QaItem]) -> Frame:
     models = list(combinations(frame["model"].unique(), 2))
     for names, both in frames.pairs(judged_rows, "model", ["question", "step"], models):
         both["gap"] = both["correct"] - both["correct of second"]
-        for of_type in (ALL, *TYPES):
+        for of_type in (ALL, *questioner.TYPES):
             chosen = both if of_type == ALL else both[both["type"] == of_type]
             gaps = [fmean(group["gap"]) for _, group in frames.groups(chosen, "question")]
             means = {"difference": frames.mean_of(gaps), **frames.ends(gaps), "questions": len(gaps)}
@@ -284,8 +267,8 @@ _UNBOUNDED = {"context_tokens": 100_000_000}
 class QaCell(Cell):
     """A document with its steps, and its questions once it has them."""
 
-    steps: tuple[ReadingStep, ...]
-    questions: TypedQuestions | None = None
+    steps: tuple[questioner.ReadingStep, ...]
+    questions: questioner.TypedQuestions | None = None
 
 
 class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
@@ -310,7 +293,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             for strategy in self.strategies
         }
 
-    def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
+    def answer_settings(self, name: str, step: questioner.ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
         model, strategy = self.contestants[name]
@@ -320,7 +303,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
         return self.writer_settings(model, **changes)
 
-    def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
+    def prepare_step(self, document: Document, name: str, step: questioner.ReadingStep) -> PreparedDocument:
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         prepared = prepare(document, self.answer_settings(name, step))
         template = prepared.book.template(ANSWER_QUESTIONS)
@@ -329,7 +312,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         if self.contestants[name][1] == DIRECT:
             read = sum(chunk.tokens for chunk in prepared.chunks)
         rates = wording_of(prepared.document.text, prepared.tokenizer)
-        needed = read + prompt_tokens + TYPED_ANSWER.tokens(rates)
+        needed = read + prompt_tokens + questioner.TYPED_ANSWER.tokens(rates)
         window = prepared.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -347,7 +330,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
         similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
-        step = ReadingStep(1, 1, None)
+        step = questioner.ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
         answering = [self.answer_settings(name, step) for name in self.contestants]
@@ -365,7 +348,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         cells = []
         for document in documents:
             tokens = await asyncio.to_thread(tokenizer.count, document.text)
-            steps, note = plan_steps(self.steps, tokens, count_words(document.text), None)
+            steps, note = questioner.plan_steps(self.steps, tokens, count_words(document.text), None)
             about = {"tokens": tokens, "steps": [step.tokens for step in steps], "questions": None}
             cells.append(QaCell(document, steps, about=about))
             if note:
@@ -391,12 +374,12 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
 
     def frames(self, items: Sequence[QaItem], _cells: Sequence[QaCell]) -> Iterator[NamedFrame]:
         """Yield the tables of accuracy, abstention, similarity and differences."""
-        types, thirds = (*TYPES, ALL), (*THIRDS, ALL)
+        types, thirds = (*questioner.TYPES, ALL), (*questioner.THIRDS, ALL)
         tables: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
             "accuracy": partial(accuracy_frame, by={"type": types}),
-            "type_and_third": partial(accuracy_frame, by={"type": types, "third": THIRDS}),
+            "type_and_third": partial(accuracy_frame, by={"type": types, "third": questioner.THIRDS}),
             "third_and_length": partial(accuracy_frame, by={"tokens": (), "third": thirds}),
-            "place_and_length": partial(accuracy_frame, by={"tokens": (), "third read": THIRDS}),
+            "place_and_length": partial(accuracy_frame, by={"tokens": (), "third read": questioner.THIRDS}),
             "abstention": abstention_frame,
             "similarities": similarity_frame,
             "differences": difference_frame,
@@ -419,7 +402,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         for (model,), frame in list(frames.groups(question_frame(items), "model"))[:MAX_LINES]:
             read = frame[frame["place"] == "read"]
             counts = accuracy_of(read)
-            by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in THIRDS}
+            by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in questioner.THIRDS}
             thirds = ", ".join(f"{third} {figure(number(value), 2)}" for third, value in by_third.items())
             due = frame[frame["should_abstain"].astype(bool) & frame["abstained"].notna()]
             right = int(sum(due["abstained"]))
@@ -433,7 +416,9 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         """Return the document with its questions. Cached replies make the same questions again."""
         with GuardedStage(QUESTIONS) as stage:
             prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
-            order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
+            order = ExperimentPart(
+                kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=questioner.BUILDING
+            )
             async with batch.own_work(prepared, order, QUESTIONS) as (run, judge, _):
                 cell = replace(cell, runs={QUESTIONS: run.id})
                 document, until = prepared.document, cell.steps[-1].until
@@ -442,20 +427,24 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                     end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
                 reader = prepared.reader([prepared.settings], prepared.tokenizer)
                 summary = self.references.get(document.id, "")
-                builder = TypedQuestionBuilder(judge, reader, end, self.per_third, batch.runner.observer, summary)
+                builder = questioner.TypedQuestionBuilder(
+                    judge, reader, end, self.per_third, batch.runner.observer, summary
+                )
                 questions = await builder.build()
                 about = {**cell.about, "questions": {"id": questions.id, "missing": questions.missing}}
                 cell = replace(cell, questions=questions, about=about)
         return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
-    async def answer_questions(self, cell: QaCell, model: str, step: ReadingStep, batch: RunBatch) -> list[QaItem]:
+    async def answer_questions(
+        self, cell: QaCell, model: str, step: questioner.ReadingStep, batch: RunBatch
+    ) -> list[QaItem]:
         """Return the questions with a model's answers at one step."""
         assert cell.questions is not None
         document, runner, questions = cell.document, batch.runner, cell.questions.questions
         settings = self.answer_settings(model, step)
         watch = RunWatch(f"{document.title}, {model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
         work = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
-        end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, Response](), "", False
+        end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, questioner.Response](), "", False
         async with batch.places:
             with GuardedStage(ANSWERS) as stage:
                 prepared = await asyncio.to_thread(self.prepare_step, document, model, step)
@@ -471,7 +460,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                 async with batch.own_work(prepared, order, work) as (run, answering, _):
                     runs[ANSWERS] = run.id
                     texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                    results = await answer_from_text(answering, text, texts, label)
+                    results = await questioner.answer_from_text(answering, text, texts, label)
                 responses = {questions[n].id: response for n, response in results.verdicts.items()}
                 trouble, is_made = results.trouble, True
         runs |= {DRAFTING: watch.run} if watch.run else {}
@@ -479,7 +468,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         items = []
         for question in questions:
             place = (document.id, document.title, model, step.number, step.tokens)
-            third = third_of(question.paragraph, cell.questions.end)
+            third = questioner.third_of(question.paragraph, cell.questions.end)
             items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
         status = "" if is_made else ": failed" if stage.failure else ": not made"
         batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
@@ -499,7 +488,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
             async with batch.own_work(prepared, order, VERDICTS) as (run, judge, _):
                 cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-                results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
+                results = await questioner.judge_pairs(judge, [pair for _, pair in pairs], cell.document)
             for n, (place, _) in enumerate(pairs):
                 items[place] = replace(items[place], verdict=results.verdicts.get(n))
         return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items

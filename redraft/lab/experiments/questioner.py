@@ -375,9 +375,9 @@ class SentenceSimilarity:
 
     @classmethod
     def by_terms(cls, document: str) -> SentenceSimilarity:
-        """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the log
-        of the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half
-        of each statement is in the other."""
+        """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the
+        log of the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights
+        half of each statement is in the other."""
         own_language = language_of(document)
         lines = [
             frozenset(terms(document[sentence.start : sentence.end], language))

@@ -32,7 +32,7 @@ from redraft.lab.agreement.people import (
     read_entries,
     text_at,
 )
-from redraft.lab.experiments.frames import as_table, frame_of
+from redraft.lab.experiments.frames import Frame, as_table, frame_of
 from redraft.readers.documents import installed_for, load, prepared, read_text
 from redraft.report.tables import Report, figure, number, plain
 from redraft.sources import STDIN, is_inline_text
@@ -261,14 +261,8 @@ def description(files: Sequence[DataContents], sample: int | None) -> Report:
         rows.append({"file": contents.path, "form": contents.form, **counts, **means})
     frame = frame_of(rows)
     statistics = as_table("data", "statistics", frame, basis, tokenizer=tokenizer.name)
-    problems = frame_of(
-        [
-            {"file": contents.path, "place": place, "what": message}
-            for contents in files
-            for place, message in contents.troubles
-        ],
-        ("file", "place", "what"),
-    )
+    unread = [(contents.path, *trouble) for contents in files for trouble in contents.troubles]
+    problems = Frame(unread, columns=["file", "place", "what"], dtype=object)
     entries = f"Based on {read + len(problems)} entries."
     about = [f"{plain(contents.path)}: {contents.form or 'unknown form'}" for contents in files]
     lines = [

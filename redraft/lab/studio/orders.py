@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -183,14 +184,8 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
     goals = tuple(body.goals or PAPER_GOALS)
     metrics = goals if body.kind == "longsumeval" else tuple(dict.fromkeys((*body.metrics, *body.rubrics)))
     window = body.said({"context_tokens"}) if body.kind in _WITHOUT_WRITERS else {}
-    return Asked(
-        values,
-        tuple(
-            NamedModel(name, settings_of(body, models, name, strategy=strategy, **words))
-            for name in dict.fromkeys(body.models)
-        ),
-        tuple(NamedModel(name, DraftConfig(**sampling | own[name] | window)) for name in names),
-        lambda: judging_of(body, models, metrics, names),
-        sets=body.sets if body.by_source else {},
-        references=body.references,
-    )
+    asked = {name: settings_of(body, models, name, strategy=strategy, **words) for name in body.models}
+    asking = {name: DraftConfig(**sampling | own[name] | window) for name in names}
+    writers, judges = (tuple(NamedModel(*seat) for seat in seats.items()) for seats in (asked, asking))
+    judging, sets = partial(judging_of, body, models, metrics, names), body.sets if body.by_source else {}
+    return Asked(values, writers, judges, judging, sets=sets, references=body.references)
