@@ -111,10 +111,8 @@ def rescored(item: AgreeItem, reading: Setting, judging: JudgeConfig, encoder: E
     # Its values were checked with the sweep.
     config = judging.model_copy(update=dict(reading))
     threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
-    points = [
-        claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
-        for claim in judged_entries(evaluation, "claims")
-    ]
+    by_judge, claims = config.similarity == _BY_JUDGE, judged_entries(evaluation, "claims")
+    points = [claim["likeness"] if by_judge else likeness(claim["found"], claim["expected"]) for claim in claims]
     is_enough = len(points) >= MIN_SHARE * (evaluation.judged + evaluation.unjudged)
     score = mean([like if like > threshold else 0.0 for like in points]) if is_enough else None
     return replace(item, evaluation=replace(evaluation, score=score))

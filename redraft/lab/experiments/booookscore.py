@@ -29,7 +29,7 @@ from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import Asked, NamedModel, Seats
-from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_work
+from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, by_system, check_work
 from redraft.order import Evaluate, Order
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES
@@ -145,14 +145,6 @@ def coherence_item(
         verdicts_by_sentence={number: verdict.confusing for number, verdict in by_sentence.items()},
         failure=failure,
     )
-
-
-def by_system(items: Sequence[CoherenceItem]) -> dict[str, list[CoherenceItem]]:
-    """Return the items of each system."""
-    systems: dict[str, list[CoherenceItem]] = {}
-    for item in items:
-        systems.setdefault(item.system, []).append(item)
-    return systems
 
 
 def score_frame(items: Sequence[CoherenceItem]) -> Frame:

@@ -159,12 +159,8 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         for cell in cells:
             if cell.note:
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
-        plans = [
-            partial(prepare, cell.document, self.draft_settings(*contestant, cell, step))
-            for cell in cells
-            for contestant in self.contestants
-            for step in cell.steps
-        ]
+        drafts = [(cell, *draft) for cell in cells for draft in product(self.contestants, cell.steps)]
+        plans = [partial(prepare, cell.document, self.draft_settings(*who, cell, step)) for cell, who, step in drafts]
         await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 

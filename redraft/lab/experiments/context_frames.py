@@ -16,7 +16,7 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.questioner import THIRDS, ReadingStep
-from redraft.lab.experiments.runner import Cell, Item
+from redraft.lab.experiments.runner import Cell, Item, by_system
 from redraft.text.origins import POINTS, OriginMass, density, shares, spread, spread_by_chance
 
 ALIGNMENT = "alignment"
@@ -274,14 +274,12 @@ def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:
     return list(shares(masses, 3)) if masses else [None] * 3
 
 
-def by_system(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> dict[str, list[ContextItem]]:
+def with_references(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> dict[str, list[ContextItem]]:
     """Return the summaries of each system, and the references of their documents."""
-    systems: dict[str, list[ContextItem]] = {}
-    for item in items:
-        systems.setdefault(item.by, []).append(item)
     documents = {item.document for item in items}
     references = [cell.reference for cell in cells if cell.reference and cell.document.id in documents]
-    return systems | ({REFERENCE: references} if any(reference.masses() for reference in references) else {})
+    has_places = any(reference.masses() for reference in references)
+    return by_system(items) | ({REFERENCE: references} if has_places else {})
 
 
 def masses_of(items: Sequence[ContextItem], part: str) -> list[OriginMass]:
@@ -292,7 +290,7 @@ def masses_of(items: Sequence[ContextItem], part: str) -> list[OriginMass]:
 def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return the shares of thirds of what was read, over all steps and both halves, and their change (table 6.1)."""
     rows = []
-    for system, summaries in by_system(items, cells).items():
+    for system, summaries in with_references(items, cells).items():
         everywhere, lower, upper = (_thirds(masses_of(summaries, part)) for part in (ALL_STEPS, LOWER, UPPER))
         shares_by_form = {"{}": everywhere, "lower {}": lower, "upper {}": upper}
         shares_by_form["change {} (%)"] = list(map(frames.percent_change, lower, upper))
@@ -327,7 +325,7 @@ def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Fr
     """Return the density of sources along what was read, of each system and of the references (figure 6.1)."""
     rows = (
         {"system": system, "steps": part, "place (%)": round(100 * (at + 0.5) / POINTS, 2), "density": height}
-        for system, summaries in by_system(items, cells).items()
+        for system, summaries in with_references(items, cells).items()
         for part in (ALL_STEPS, LOWER, UPPER)
         for at, height in enumerate(density(masses_of(summaries, part)))
     )

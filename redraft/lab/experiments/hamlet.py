@@ -306,7 +306,7 @@ def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     return table.replace({"perspective": {ALL: "both"}})
 
 
-def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Frame:
+def judge_frame(items: Sequence[HamletItem], roles: Mapping[str, tuple[NamedModel, Against]]) -> Frame:
     """Return the mean scores by each judge, over the summaries that all have judged (table 3, without people)."""
     scores = frames.frame_of(
         {
@@ -316,14 +316,12 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
         }
         for item in items
     )
-    common = scores.reindex(columns=[f"{name} {metric}" for name in names for metric in METRICS]).dropna()
+    common = scores.reindex(columns=[f"{name} {metric}" for name in roles for metric in METRICS]).dropna()
     rows = []
-    for name in names:
-        full = name.endswith(f", {FULL_TEXT}")
-        who = name.removesuffix(f", {FULL_TEXT}") or judge
+    for name, (judge, against) in roles.items():
         means = {metric: frames.mean_of(common[f"{name} {metric}"]) for metric in METRICS}
-        counts = {"summaries": len(common), "of": len(items)}
-        rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
+        head = {"judge": judge.name, "reference": FULL_TEXT if against == "document" else against}
+        rows.append({**head, **means, "summaries": len(common), "of": len(items)})
     return frames.frame_of(rows)
 
 
@@ -418,10 +416,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         await asyncio.to_thread(check_work, runner, *choices, plans=plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
-        return [
-            HamletCell(document, tokens=count, about={"tokens": count, "keyfacts": None})
-            for document, count in zip(documents, tokens, strict=True)
-        ]
+        sizes = zip(documents, tokens, strict=True)
+        return [HamletCell(document, tokens=n, about={"tokens": n, "keyfacts": None}) for document, n in sizes]
 
     async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
@@ -462,7 +458,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         yield "sizes", size_frame(facts, self.perspectives)
         yield "pruning", pruning_frame(facts, self.perspectives)
         if len(self.judge_roles) > 1:
-            yield "judges", judge_frame(items, self.judge.name, list(self.judge_roles))
+            yield "judges", judge_frame(items, self.judge_roles)
         if len(self.writers) > 1:
             yield "differences", difference_frame(items)
 
@@ -486,10 +482,10 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)
-            stated, faithful = (
-                f"{figure(pooled_shares(frame, [ALL])[ALL], 2)} of {int(sum(frame[f'{ALL} whole'])):,}"
-                for frame in (chosen, sentences)
-            )
+            both = [
+                (pooled_shares(frame, [ALL])[ALL], int(sum(frame[f"{ALL} whole"]))) for frame in (chosen, sentences)
+            ]
+            stated, faithful = (f"{figure(value, 2)} of {size:,}" for value, size in both)
             scores = f"{plain(model)}: recall {stated} key facts, faithful {faithful} sentences"
             yield f"{scores}, largest gap between fifths {figure(gap, 2)}"
 

@@ -315,13 +315,11 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         needed = read + prompt_tokens + questioner.TYPED_ANSWER.tokens(rates)
         window = prepared.settings.context_tokens
         if needed > window:
-            raise PlanError(
-                f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
-                fix=(
-                    *("use ", Set("context_tokens", needed), " if the model has such a window, or fewer steps with "),
-                    Set("until"),
-                ),
+            problem = (
+                f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}"
             )
+            fix = ("use ", Set("context_tokens", needed), " if the model has such a window, or fewer steps with ")
+            raise PlanError(problem, fix=(*fix, Set("until")))
         return prepared
 
     def check(self, runner: ExperimentRunner) -> None:
@@ -365,7 +363,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             return cell, []
         pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(self.answer_questions(cell, model, step, batch) for model, step in pairs)
+        answered = await gather_all(self.answer_all(cell, model, step, batch) for model, step in pairs)
         return await self.judge_items(cell, [item for items in answered for item in items], batch)
 
     def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
@@ -416,9 +414,8 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         """Return the document with its questions. Cached replies make the same questions again."""
         with GuardedStage(QUESTIONS) as stage:
             prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
-            order = ExperimentPart(
-                kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=questioner.BUILDING
-            )
+            judging = JudgeConfig(questions=self.per_third)
+            order = ExperimentPart(kind="qa", judging=judging, prompts=questioner.BUILDING)
             async with batch.own_work(prepared, order, QUESTIONS) as (run, judge, _):
                 cell = replace(cell, runs={QUESTIONS: run.id})
                 document, until = prepared.document, cell.steps[-1].until
@@ -427,17 +424,13 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                     end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
                 reader = prepared.reader([prepared.settings], prepared.tokenizer)
                 summary = self.references.get(document.id, "")
-                builder = questioner.TypedQuestionBuilder(
-                    judge, reader, end, self.per_third, batch.runner.observer, summary
-                )
-                questions = await builder.build()
+                about_text = (judge, reader, end, self.per_third, batch.runner.observer, summary)
+                questions = await questioner.TypedQuestionBuilder(*about_text).build()
                 about = {**cell.about, "questions": {"id": questions.id, "missing": questions.missing}}
                 cell = replace(cell, questions=questions, about=about)
         return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
-    async def answer_questions(
-        self, cell: QaCell, model: str, step: questioner.ReadingStep, batch: RunBatch
-    ) -> list[QaItem]:
+    async def answer_all(self, cell: QaCell, model: str, step: questioner.ReadingStep, batch: RunBatch) -> list[QaItem]:
         """Return the questions with a model's answers at one step."""
         assert cell.questions is not None
         document, runner, questions = cell.document, batch.runner, cell.questions.questions

@@ -278,11 +278,9 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
     for third in THIRDS:
         spans_of_third = [span for span in spans if third_of(span, end) == third]
         for at, (number, of_type) in enumerate(kinds):
-            first = int((at + 0.5) * len(spans_of_third) / len(kinds))
-            tried = tuple(
-                spans_of_third[(first + step) % len(spans_of_third)]
-                for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
-            )
+            size = len(spans_of_third)
+            first, tries = int((at + 0.5) * size / len(kinds)), min(MAX_ATTEMPTS_EACH, size)
+            tried = tuple(spans_of_third[(first + step) % size] for step in range(tries))
             name = f"{of_type} question {number} about the {third}"
             question_slots.append((of_type, name, tried))
     return question_slots

@@ -236,6 +236,14 @@ class Item:
         return "failed" if self.failure is not None else "done" if self.is_made else "not made"
 
 
+def by_system(items: Iterable[I]) -> dict[str, list[I]]:
+    """Return the items of each system."""
+    systems: dict[str, list[I]] = {}
+    for item in items:
+        systems.setdefault(item.by, []).append(item)
+    return systems
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A part of an experiment that is run by itself: a document, with what is shared by its items."""

@@ -316,15 +316,13 @@ class Lab:
         for name, folder in self._folders().items():
             runs, order = self._runs_in(folder), order_in(folder)
             costs = [row.cost_usd for row in runs]
-            line = ExperimentLine(
-                **self._entry(name, order),
-                runs=len(runs),
-                done=sum(row.status == "done" for row in runs),
-                cost_usd=None if None in costs else sum(cost for cost in costs if cost),
-                latest=max([*(row.updated for row in runs), order.created if order else ""]),
-                tables=len(_stored(folder).tables),
-            )
-            lines.append(line)
+            counts: dict[str, Any] = {"runs": len(runs), "done": sum(row.status == "done" for row in runs)}
+            counts |= {
+                "tables": len(_stored(folder).tables),
+                "cost_usd": None if None in costs else sum(filter(None, costs)),
+            }
+            latest = max([*(row.updated for row in runs), order.created if order else ""])
+            lines.append(ExperimentLine(**self._entry(name, order), **counts, latest=latest))
         lines.sort(key=lambda line: (bool(line.status), line.latest), reverse=True)
         return ExperimentList(experiments=tuple(lines))
 

@@ -87,12 +87,8 @@ def designed(url: str, **changes: Any) -> GridDesign:
         for name in ("fair", "first")
     )
     judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
-    grid_design = GridDesign(
-        contestants=contestants(models, GridOrder(strategies=("direct",), word_limits=(80,))),
-        judges=seats,
-        judging=judging,
-        prefer=True,
-    )
+    systems = contestants(models, GridOrder(strategies=("direct",), word_limits=(80,)))
+    grid_design = GridDesign(contestants=systems, judges=seats, judging=judging, prefer=True)
     return grid_design.model_copy(update=changes)
 
 
