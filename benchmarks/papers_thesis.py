@@ -162,10 +162,8 @@ def main() -> None:
         written = [text[span.start : span.end] for text in people for span in sentences(text)]
         ways = {"lineage": (None, None), "TF-IDF": (None, SentenceSimilarity.by_terms(document))}
         if encoder:
-            ways |= {
-                "lineage, embeddings": (encoder, None),
-                "embeddings": (None, SentenceSimilarity.by_embeddings(encoder)),
-            }
+            likeness = SentenceSimilarity.by_embeddings(encoder)
+            ways |= {"lineage, embeddings": (encoder, None), "embeddings": (None, likeness)}
         for way, measures in ways.items():
             for one, span in zip(told, _spans(document, [one.text for one in told], *measures), strict=True):
                 found[way, "of known origin" if one.marks else "invented"] += 1

@@ -233,10 +233,8 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
 
     def frames(self, items: Sequence[AgreeItem], _cells: Sequence[AgreeCell]) -> Iterator[NamedFrame]:
         """Yield the tables of the only comparison, or the overview."""
-        compared = [
-            (pair, [item for item in items if (item.set, item.metric) == (pair.set, pair.metric)])
-            for pair in self.comparisons
-        ]
+        pairs = [(pair, (pair.set, pair.metric)) for pair in self.comparisons]
+        compared = [(pair, [item for item in items if (item.set, item.metric) == key]) for pair, key in pairs]
         yield from report.comparison_frames(*compared[0]) if self.human else report.overview_frames(compared)
 
     def captions(self, _cells: Sequence[AgreeCell]) -> Mapping[str, object]:

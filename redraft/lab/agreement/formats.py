@@ -63,11 +63,8 @@ class Format:
             items = list(self._items(place, documents, problems))
         if not items:
             first = ": ".join(("", *problems[0])) if problems else ""
-            raise UsageError(
-                f"nothing in it can be read as {self.name}{first}",
-                place=path,
-                hint="name its format with --format; `redraft help agree with` lists them",
-            )
+            hint = "name its format with --format; `redraft help agree with` lists them"
+            raise UsageError(f"nothing in it can be read as {self.name}{first}", place=path, hint=hint)
         if self.name == "jsonl":
             # A field that only has 0 and 1 says whether a summary is right.
             names = dict.fromkeys(name for item in items for name in item.people)

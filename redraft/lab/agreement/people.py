@@ -81,10 +81,8 @@ class Dataset:
         if name and name not in fields:
             raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
         if not candidates:
-            raise UsageError(
-                f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures",
-                hint=f"say which: --human {fields[0]}",
-            )
+            problem = f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures"
+            raise UsageError(problem, hint=f"say which: --human {fields[0]}")
         return name or candidates[0]
 
     def sample(self, size: int | None) -> Dataset:
@@ -165,9 +163,8 @@ def read_texts_by_id(path: str | None) -> dict[str, str]:
         ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]
         values = [content[name] for name in _TEXTS if isinstance(content.get(name), str | list)]
         if ids and values:
-            library |= dict.fromkeys(
-                ids, clean(" ".join(map(str, [values[0]] if isinstance(values[0], str) else values[0])))
-            )
+            text = values[0] if isinstance(values[0], str) else " ".join(map(str, values[0]))
+            library |= dict.fromkeys(ids, clean(text))
         else:
             library |= {name: clean(value) for name, value in content.items() if isinstance(value, str)}
     return library

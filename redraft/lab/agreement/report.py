@@ -225,18 +225,11 @@ def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
             continue
         ours, labels = decided["ours"].astype(bool).tolist(), decided["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
-        yield {
-            "judge": column[0].method,
-            "judged": len(decided),
-            "of": len(sentences),
-            "wrong": sum(wrong),
-            **measures.compare_verdicts(ours, labels, decided["document"]),
-            "found of all": measures.precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[
-                1
-            ],
-            "kappa": measures.cohens_kappa(labels, ours),
-            **measures.beyond_chance(list(zip(labels, ours, strict=True))),
-        }
+        head = {"judge": column[0].method, "judged": len(decided), "of": len(sentences), "wrong": sum(wrong)}
+        found = measures.precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[1]
+        kinds = measures.compare_verdicts(ours, labels, decided["document"])
+        agreement = measures.beyond_chance(list(zip(labels, ours, strict=True)))
+        yield {**head, **kinds, "found of all": found, "kappa": measures.cohens_kappa(labels, ours), **agreement}
 
 
 def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
@@ -265,13 +258,9 @@ def _counts(comparison: RatedSet, columns: Iterable[Column]) -> Iterator[Cells]:
     for column in columns:
         counts = Counter(spaced(item.outcome) if item.status == "done" else item.status for item in column)
         judged, unjudged = (sum(item.verdicts[side] for item in column) for side in (0, 1))
-        yield {
-            "by": column[0].method,
-            "items": len(column),
-            "figures": counts["scored"],
-            **{status: counts[status] for status in _STATUSES},
-            "items unjudged": share(unjudged, unjudged + judged),
-        }
+        head = {"by": column[0].method, "items": len(column), "figures": counts["scored"]}
+        statuses = {status: counts[status] for status in _STATUSES}
+        yield {**head, **statuses, "items unjudged": share(unjudged, unjudged + judged)}
 
 
 def overview_frames(compared: Iterable[tuple[RatedSet, Iterable[AgreeItem]]]) -> Iterator[NamedFrame]:

@@ -114,10 +114,8 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     judges = list(verdicts["judge"].unique())
     common = verdicts[verdicts.groupby("content")["verdict"].transform("size") == len(judges)]
     if len(judges) < 2 or common.empty:
-        raise UsageError(
-            f"these runs have no {what} that two judges have judged",
-            hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator",
-        )
+        hint = "name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator"
+        raise UsageError(f"these runs have no {what} that two judges have judged", hint=hint)
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
     differing = [
         {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}

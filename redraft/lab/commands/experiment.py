@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 _option = partial(options.typed_option, section="summary")
 Option = Callable[[Any], Any]
 Given = Mapping[str, Any]
-
-
 _ANY_MODEL = "extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml"
 
 
@@ -346,11 +344,8 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     check_output(output)
     say_reading(*files, quiet=quiet)
     data_contents = [read_contents(file) for file in files]
-    examples: Any = [
-        example
-        for file, contents in zip(files, data_contents, strict=True)
-        for example in contents.examples or read_examples(file)
-    ]
+    of_files = zip(files, data_contents, strict=True)
+    examples: Any = [example for file, contents in of_files for example in contents.examples or read_examples(file)]
     read, left_out = len(examples), sum(len(contents.troubles) for contents in data_contents)
     if join_tokens is not None:
         examples = list(join_examples(examples, join_tokens, tokenizer_named(VOCABULARY)))

@@ -360,10 +360,8 @@ def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> 
         asks_nobody = evaluator.name in METRICS and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
             scoring = ", ".join(name for name in METRICS if built_in(name).aim and built_in(name).prompts)
-            raise UsageError(
-                f"there are no controls for {evaluator.name}, which {why}",
-                hint=f"there are controls for {scoring}, and for your own metrics",
-            )
+            hint = f"there are controls for {scoring}, and for your own metrics"
+            raise UsageError(f"there are no controls for {evaluator.name}, which {why}", hint=hint)
     return evaluators
 
 

@@ -192,9 +192,9 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)
-            coefficients = (both["Pearson"], both["tau-b"]) if is_total else (None, None)
-            row = {"system": system, "part": part, **spread}
-            rows.append({**row, **dict(zip(("Pearson", "tau"), coefficients, strict=True))})
+            coefficients = {"Pearson": both["Pearson"], "tau": both["tau-b"]}
+            of_all = coefficients if is_total else dict.fromkeys(coefficients)
+            rows.append({"system": system, "part": part, **spread, **of_all})
     return frame_of(rows)
 
 
@@ -431,20 +431,16 @@ def match_annotations(
     """Return what the annotations say of the summaries. Raise if they belong to other summaries."""
     entries = annotations.entries
     if not any(summary.id in entries for summary in summaries):
-        raise UsageError(
-            f'the annotations have none of the ids of the summaries, such as "{one_line(summaries[0].id, _SHOWN)}"',
-            place=annotations.name,
-            hint="give the annotations of these summaries",
-        )
+        problem = f'none of the ids of the summaries, such as "{one_line(summaries[0].id, _SHOWN)}"'
+        hint = "give the annotations of these summaries"
+        raise UsageError(f"the annotations have {problem}", place=annotations.name, hint=hint)
     placed = [annotations.place(summary.id, summary.statements) for summary in summaries]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
     lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):
-        raise UsageError(
-            f"{lost} of {len(sentences)} annotated sentences are not in the summaries",
-            place=annotations.name,
-            hint="the annotations are of other summaries: give those of these",
-        )
+        problem = f"{lost} of {len(sentences)} annotated sentences are not in the summaries"
+        hint = "the annotations are of other summaries: give those of these"
+        raise UsageError(problem, place=annotations.name, hint=hint)
     aside = {
         "silent": sum(not entries.get(summary.id) for summary in summaries if summary.sentences),
         "textless": len(entries.keys() - {summary.id for summary in summaries}),

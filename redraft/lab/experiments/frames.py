@@ -216,15 +216,10 @@ def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
     sums = frame[[*range(4)]].astype(float).groupby(by, sort=False).sum().to_numpy()
     first, second = _pooled(sums.sum(axis=0))
     between = np.subtract(*_pooled((draws(len(sums)) @ sums).T)) if len(sums) >= FEWEST else None
-    return {
-        "of first": _cell(first),
-        "of second": _cell(second),
-        "difference": _cell(first - second),
-        **end_cells(None if between is None else interval(between)),
-        unit: len(frame),
-        "documents": documents,
-        "drawn": "documents" if over_documents else unit,
-    }
+    shares = {"of first": _cell(first), "of second": _cell(second), "difference": _cell(first - second)}
+    span = end_cells(None if between is None else interval(between))
+    drawn = "documents" if over_documents else unit
+    return {**shares, **span, unit: len(frame), "documents": documents, "drawn": drawn}
 
 
 def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:

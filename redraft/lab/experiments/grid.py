@@ -273,17 +273,12 @@ def _agreement(name: str, ratings: Frame, *, nominal: bool = False) -> Iterator[
         rows: list[list[Any]] = [[None if pd.isna(cell) else cell for cell in row] for row in chosen.to_numpy()]
         first, second = ([row[side] for row in rows] for side in (0, 1))
         pairs, scores = nominal and not is_overall, bool(rows) and not nominal and not is_overall
-        yield {
-            "of": name,
-            "judge": judge,
-            "other judge": other_judge,
-            "items": sum(sum(cell is not None for cell in row) > 1 for row in rows),
-            "difference": mean_of(a - b for a, b in rows) if scores else None,
-            "tau-b": tau_b(first, second) if scores else None,
-            "equal": percent_agreement(rows) if nominal else None,
-            "kappa": cohens_kappa(first, second) if pairs else None,
-            "alpha": krippendorffs_alpha(rows, "nominal" if nominal else "interval") if rows else None,
-        }
+        rated = sum(sum(cell is not None for cell in row) > 1 for row in rows)
+        difference, tau = (mean_of(a - b for a, b in rows), tau_b(first, second)) if scores else (None, None)
+        alpha = krippendorffs_alpha(rows, "nominal" if nominal else "interval") if rows else None
+        equal, kappa = percent_agreement(rows) if nominal else None, cohens_kappa(first, second) if pairs else None
+        head = {"of": name, "judge": judge, "other judge": other_judge, "items": rated}
+        yield {**head, "difference": difference, "tau-b": tau, "equal": equal, "kappa": kappa, "alpha": alpha}
 
 
 def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:

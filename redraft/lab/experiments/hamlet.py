@@ -76,6 +76,11 @@ class HamletScore:
     errors: Mapping[str, int] = field(default_factory=dict)
     """The numbers of unfaithful sentences by error category."""
 
+    @property
+    def judged(self) -> int:
+        """The number of facts or sentences with a verdict."""
+        return self.levels[ALL][1] if ALL in self.levels else 0
+
 
 @dataclass(frozen=True, slots=True)
 class HamletItem(Item, by="{0.model}", made="faithfulness"):
@@ -117,8 +122,7 @@ class HamletItem(Item, by="{0.model}", made="faithfulness"):
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts on facts and sentences that were given, and that are missing."""
         scores = [score for score in (self.recall, self.faithfulness) if score]
-        judged_count = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
-        return judged_count, sum(score.unjudged for score in scores)
+        return sum(score.judged for score in scores), sum(score.unjudged for score in scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,9 +446,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
-            judged = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
-            unjudged = sum(score.unjudged for score in scores)
-            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged
+            counts = sum(score.judged for score in scores), sum(score.unjudged for score in scores)
+            yield judged_items[0].runs[JUDGING], metric.name, metric.version, *counts
 
     def frames(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[NamedFrame]:
         """Yield the tables; models and judges are compared where there are several."""

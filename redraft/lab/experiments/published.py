@@ -323,13 +323,12 @@ def report_page(results: Sequence[Results]) -> str:
     """Return the page, with its styles, its script and its data."""
     report_sections, tables = sections(results), [table for of_one in results for table in of_one.shown]
     pictures = count(sum(len(table.pictures) for table in tables), "picture")
-    template = environment(TEMPLATES).get_template("report.html")
-    return template.render(
-        sections=report_sections,
-        assets=assets(_STYLES, _SCRIPT),
-        title=", ".join(section.title for section in report_sections),
-        line=f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}",
+    line = f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}"
+    template, title = (
+        environment(TEMPLATES).get_template("report.html"),
+        ", ".join(part.title for part in report_sections),
     )
+    return template.render(sections=report_sections, assets=assets(_STYLES, _SCRIPT), title=title, line=line)
 
 
 def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:

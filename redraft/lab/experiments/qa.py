@@ -141,11 +141,8 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
             for text, reason in ((response.answer, response.reason), (question.answer, question.reason))
         )
         answer, reference = NO_ANSWER if silent else answer, reference if question.is_answerable else NO_ANSWER
-        return replace(
-            self,
-            similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
-            alike=round(similarity(answer, reference), _DIGITS),
-        )
+        of_pair = None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS)
+        return replace(self, similarity=of_pair, alike=round(similarity(answer, reference), _DIGITS))
 
 
 _COLUMNS = ("document", "model", "step", "tokens", "third", "third_read", "place", "correct", "yes_no", "similarity")

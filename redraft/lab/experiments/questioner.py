@@ -173,11 +173,9 @@ async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Do
         return reply, judged
 
     size = max(1, judge.reply_tokens // VERDICT.tokens(judge.wording))
+    items = [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs]
     results = await judge.verdicts(
-        qa.JUDGE_ANSWERS,
-        JudgedAnswer,
-        [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-        lambda numbers: ask_all(in_batches(numbers, size), ask),
+        qa.JUDGE_ANSWERS, JudgedAnswer, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
     )
     return results.decided(lambda verdict: verdict.right is not None)
 
@@ -243,9 +241,8 @@ class TypedQuestionBuilder:
                 text, answer, reason = parts
                 answer = answer if is_answer(answer) else ""
                 if of_type == "binary":
-                    question = TypedQuestion(0, of_type, text, yes_or_no(answer) or answer, reason, paragraph)
-                else:
-                    question = TypedQuestion(0, of_type, text, answer, "", paragraph)
+                    answer = yes_or_no(answer) or answer
+                question = TypedQuestion(0, of_type, text, answer, reason if of_type == "binary" else "", paragraph)
                 flaw = flaw_of(question, excerpt)
                 why = f"the model's question {flaw}" if flaw else ""
                 if not has_words(text):

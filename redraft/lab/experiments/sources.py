@@ -401,11 +401,9 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
             elif has_words(text):
                 systems.setdefault(system, {}).setdefault(document, []).append(text)
     if places and not systems:
-        raise UsageError(
-            f"--summaries: none of the {strangers} summaries is of a document that takes part",
-            place=places[0],
-            hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
-        )
+        problem = f"--summaries: none of the {strangers} summaries is of a document that takes part"
+        hint = f"name them by the documents' files, such as {next(iter(names), 'book')}"
+        raise UsageError(problem, place=places[0], hint=hint)
     return {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}, strangers
 
 

@@ -56,10 +56,8 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[str, str]:
             if len(answers_of_kind) > len(answers):
                 kind, rows, answers = name, rows_of_kind, answers_of_kind
     if not answers:
-        raise NotFound(
-            "there are no opinions for this sheet yet",
-            hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
-        )
+        hint = "agree or disagree with a finding of consistency, faithfulness or key-fact recall"
+        raise NotFound("there are no opinions for this sheet yet", hint=hint)
     return kind, sheet_csv([row for row in rows if row.id in answers], 1, answers)
 
 

@@ -129,11 +129,6 @@ def _line(item: Item, metric: str) -> dict[str, Any]:
         words = f"chunk {int(item.get('chunk') or 0) + 1}/"
     prompt = f"/runs/{quote(judging[-1], safe='')}#calls-of-{metric}" if judging else ""
     fields = {name: value for name, value in _flat(item) if name.partition(".")[0] not in _HIDDEN}
-    return {
-        "title": str(item.get("title") or "Untitled"),
-        "fields": fields,
-        "score": _score(item, metric),
-        "status": str(item.get("status", "")),
-        "runs": runs,
-        "prompt": f"{prompt}&{quote(str(words), safe='')}" if prompt and words else prompt,
-    }
+    prompt = f"{prompt}&{quote(str(words), safe='')}" if prompt and words else prompt
+    shown = {"title": str(item.get("title") or "Untitled"), "status": str(item.get("status", "")), "runs": runs}
+    return {**shown, "fields": fields, "score": _score(item, metric), "prompt": prompt}

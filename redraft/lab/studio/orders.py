@@ -51,9 +51,8 @@ KINDS: Mapping[Kind, Mapping[str, str]] = {
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model(
-        "OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS.values(), SettingsBody)
-    )
+    _fields = optional_fields(ORDERS.values(), SettingsBody)
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **_fields)
 
 
 class ExperimentBody(OrderSettings):
