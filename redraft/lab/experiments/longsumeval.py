@@ -263,14 +263,11 @@ def round_frame(refined: Frame) -> Frame:
             score = frames.mean_of(both["score"])
             in_round = [best for item in summaries for best in item.rounds if best.round == after]
             gains, scored = (list(frames.document_means(both, name).values()) for name in ("gain", "score"))
-            means = {
+            yield {
                 "round": after,
                 "score": frames.mean_of(scored),
                 **frames.ends(scored),
                 "gain": frames.mean_of(gains),
-            }
-            yield {
-                **means,
                 **dict(zip(("gain from", "gain to"), frames.ends(gains).values(), strict=True)),
                 "step": None if score is None or before is None else score - before,
                 "revised": sum(best.revised for best in in_round),
