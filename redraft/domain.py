@@ -356,22 +356,28 @@ class Finding(JudgedPoint):
         return self.missing or ("" if self.answer else self.expected)
 
 
-class ReviewQuestion(TypedDict):
+class RoundState(TypedDict):
+    """A round by its number, and what is known before its revision is written."""
+
+    round: int
+    scores: dict[str, float | None]
+    """The scores of the best draft."""
+    why: str
+    """Why these findings, or why to stop, if a model decided."""
+    instruction: str
+    """Its instruction to the reviser."""
+
+
+class ReviewQuestion(RoundState):
     """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
 
     run: str
-    round: int
     draft: str
     text: str
     words: int
-    scores: dict[str, float | None]
     goals: dict[str, float]
     findings: list[dict[str, Any]]
     """The findings as JSON. An answer names them by id, or by number, counted from 1."""
-    why: str
-    """Why these findings, if a model decided."""
-    instruction: str
-    """Its instruction to the reviser."""
     problem: str
     """What was wrong with the last answer; empty if there was none."""
 

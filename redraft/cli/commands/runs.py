@@ -317,7 +317,6 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:
-    from redraft.report.dossier.contents import CallDetails
     from redraft.report.dossier.contents import calls as calls_of
     from redraft.report.history.results import read_result
     from redraft.report.markdown.records import call_markdown, calls_markdown
@@ -326,7 +325,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
         run = store.runs.get(run_id).id
         entries = [*calls_of(store, run, [] if number is None else [number])]
         if number is None:
-            content = {"run": run, "calls": [entry.model_dump(mode="json") for entry in entries]}
+            content = {"run": run, "calls": [record_json(entry) for entry in entries]}
             # The chapters are runs of their own.
             chapters = read_result(store, run).chapters
             show_record(content, calls_markdown(entries, run), as_json=as_json)
@@ -336,10 +335,10 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
                 if chapter.result:
                     say(f"Calls of {chapter.title}: {run_command('trace', chapter.result.run.id, '--calls')}")
             return
-    details = next((entry for entry in entries if isinstance(entry, CallDetails)), None)
+    details = next((entry for entry in entries if entry.attempts), None)
     if details is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
-    show_record(details.model_dump(mode="json"), call_markdown(details, run), as_json=as_json)
+    show_record(record_json(details), call_markdown(details, run), as_json=as_json)
 
 
 @command()

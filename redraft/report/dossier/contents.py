@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, field_serializer
+from pydantic import Field, PlainSerializer, WrapSerializer, field_serializer
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import (
@@ -34,8 +35,8 @@ from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
-from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
-from redraft.store.calls import Message, PromptRecord
+from redraft.report.tables import Entry, Line
+from redraft.store.calls import CallRecord, Message, PromptRecord
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context, primary
@@ -135,40 +136,19 @@ class TracedPiece(Entry):
     parents: tuple[Parent, ...]
 
 
-class CallEntry(Entry):
-    """A call to a model, or a reply reused from an earlier call."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEntry(CallRecord):
+    """A call to a model, or a reply reused from an earlier call, at no cost. Its texts are safe to show."""
 
     number: int
-    label: Line
-    prompt: str
     hash: str
-    model: Scrubbed
-    outcome: str
-    borrowed: bool
-    """Whether the reply was reused, at no cost."""
     began: float
     """Seconds since the first call."""
-    seconds: float
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
-    cost_usd: float | None
-    error: ScrubbedLine
-
-
-class CallDetails(CallEntry):
-    """A call with its prompt and its reply."""
-
-    messages: tuple[Message, ...]
-    """What was sent; empty for a call made before messages were stored."""
-    prompt_text: Clean | None
-    """The template of the prompt, if it is stored."""
-    reply: Annotated[Clean, AfterValidator(scrubbed)] | None
-    """None without a reply."""
-    finish_reason: str
-    attempt: int
-    attempts: int
-    """How often the request was sent."""
+    prompt_text: str | None
+    """With its texts: the template of the prompt, if it is stored."""
     made_by: str | None
     """The run that sent it; None once that is deleted."""
 
@@ -189,7 +169,7 @@ class Dossier(Entry):
     """The key facts that the summary was judged by; the verdicts on them are items."""
     pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
-    """As far as the page contains prompts and replies, `CallDetails`; without them in JSON."""
+    """As far as the page contains prompts and replies, with their texts; without them in JSON."""
     prompts: tuple[PromptRecord, ...]
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
@@ -200,7 +180,7 @@ class Dossier(Entry):
         length = f"{len(self.document.text):,} characters"
         if not self.has_source:
             return f"Leaves out the document ({length}), except the cited passages and the texts drafted from it."
-        texts = ", prompts and replies" * any(isinstance(call, CallDetails) for call in self.calls)
+        texts = ", prompts and replies" * any(call.attempts for call in self.calls)
         return f"Includes the full text of the document ({length}){texts}."
 
     @computed
@@ -417,11 +397,15 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
         texts = store.calls.texts_of(run, number) if number in with_texts else None
         prompt = store.prompts.first(key=call.prompt_hash) if texts else None
         yield widened(
-            CallDetails if texts else CallEntry,
+            CallEntry,
             texts or call,
             call.usage,
-            messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else (),
-            prompt_text=prompt.text if prompt else None,
+            label=one_line(call.label),
+            model=scrubbed(call.model),
+            error=scrubbed(one_line(call.error)),
+            messages=tuple(Message(part.role, clean(part.text)) for part in texts.messages) if texts else (),
+            reply=texts and texts.reply and scrubbed(clean(texts.reply)),
+            prompt_text=prompt and prompt.text and clean(prompt.text),
             borrowed=call.borrowed,
             number=number,
             hash=call.prompt_hash,

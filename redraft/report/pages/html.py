@@ -19,12 +19,12 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from redraft.domain import Document, Evaluation, why_stopped
+from redraft.domain import Document, Evaluation, record_json, why_stopped
 from redraft.evaluators.metric_info import stops_in_words, withdrawn
 from redraft.evaluators.statistics import interval_of_share, mean
 from redraft.llm.nli import claim_in
 from redraft.prompts.book import PROMPTS
-from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, TracedPiece, chunks_left_out
+from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem, TracedPiece, chunks_left_out
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.lineage import DRIFTS, TracedSentence, origin_note
 from redraft.report.history.results import RequestOutcome, count_unmet
@@ -143,12 +143,12 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
     # A message is a list of the numbers of its parts, which calls share.
     details, parts = {}, dict[str, int]()
     for call in dossier.calls:
-        if isinstance(call, CallDetails):
+        if call.attempts:
             messages = [
                 {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
                 for message in call.messages
             ]
-            details[call.number] = call.model_dump(mode="json") | {"messages": messages}
+            details[call.number] = record_json(call) | {"messages": messages}
     return content | ({"details": details, "parts": list(map(scrubbed, parts))} if details else {})
 
 
