@@ -93,7 +93,7 @@ _SUMS = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord:
-    """What is told of one request to a model. `outcome` is `ok` or an error code; `sent` while it is in flight."""
+    """What is told of a request to a model. `outcome` is `ok` or an error code; `sent` while the call is in flight."""
 
     label: str
     prompt: str
@@ -108,12 +108,6 @@ class CallRecord:
     error: str = ""
     """The error; of an answer, what was unusual about the response."""
     finish_reason: str = ""
-    messages: tuple[Message, ...] = ()
-    """What is sent: the filled prompt, and the rejected reply if it is asked again. Empty in a list of calls."""
-    reply: str | None = None
-    """The reply; None in a list of calls."""
-    attempts: int = 0
-    """How often its run sent the same request; 0 in a list of calls, which has no texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +121,8 @@ class Call(CallRecord):
     temperature: float
     max_tokens: int | None
     started: str
+    reply: str | None = None
+    """The reply; None in a list of calls."""
     usage: Usage = field(default_factory=Usage)
     lost_tokens: int = 0
     """While the usage is unknown: the tokens of the prompt and of the largest possible reply."""
@@ -134,6 +130,10 @@ class Call(CallRecord):
     """The amount booked against a budget: the maximum until the actual cost is known."""
     waited: float | None = None
     """Seconds spent waiting for a free slot, a rate limit or the budget before it was sent."""
+    messages: tuple[Message, ...] = ()
+    """What is sent: the filled prompt, and the rejected reply if it is asked again. Empty in a list of calls."""
+    attempts: int = 1
+    """With its texts: how often its run sent the same request."""
     repaired: bool = False
     """From the cache: whether the reply could be read only after a second request."""
 

@@ -24,7 +24,7 @@ from redraft.graphs.policy import requests
 from redraft.llm.addresses import shown_name
 from redraft.order import Order, OrderParts
 from redraft.readers.documents import load_bytes, prepared, text_in
-from redraft.report.dossier.contents import CallEntry, calls, read_dossier
+from redraft.report.dossier.contents import CallDetails, calls, read_dossier
 from redraft.report.history.citations import citations_of, read_answer
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, WRITERS, Format, paper_of
@@ -467,9 +467,9 @@ async def delete(request: Request) -> dict[str, object]:
     return asdict(await off_loop(work.session.store.forget, [run.id]))
 
 
-def call(store: Store, run: str, number: int) -> CallEntry:
+def call(store: Store, run: str, number: int) -> CallDetails:
     """Return a call with its prompt and its reply."""
-    details = next((entry for entry in calls(store, run, [number]) if entry.attempts), None)
+    details = next((entry for entry in calls(store, run, [number]) if isinstance(entry, CallDetails)), None)
     if details is None:
         raise NotFound(f"run {run} has no call {number}")
     return details

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Span
-from redraft.report.dossier.contents import Dossier, read_dossier
+from redraft.report.dossier.contents import CallDetails, Dossier, read_dossier
 from redraft.report.history.lineage import TracedSentence
 from redraft.report.pages.html import dossier_page
 from redraft.store.store import Store
@@ -140,7 +140,7 @@ def test_scores_lead_to_prompts_and_replies(page: Any, exported: Exported, tmp_p
     number = int(page.locator(".open-call").first.inner_text())
     call = dossier.calls[number - 1]
     texts = page.locator(".call-texts pre").all_text_contents()
-    assert call.attempts
+    assert isinstance(call, CallDetails)
     assert texts[0] == call.messages[0].text
     assert json.loads(texts[-1]) == json.loads(call.reply or "")
     assert page.requests == [f"file://{tmp_path}/with.html"]

@@ -317,6 +317,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> None:
+    from redraft.report.dossier.contents import CallDetails
     from redraft.report.dossier.contents import calls as calls_of
     from redraft.report.history.results import read_result
     from redraft.report.markdown.records import call_markdown, calls_markdown
@@ -335,7 +336,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
                 if chapter.result:
                     say(f"Calls of {chapter.title}: {run_command('trace', chapter.result.run.id, '--calls')}")
             return
-    details = next((entry for entry in entries if entry.attempts), None)
+    details = next((entry for entry in entries if isinstance(entry, CallDetails)), None)
     if details is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
     show_record(record_json(details), call_markdown(details, run), as_json=as_json)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -136,7 +135,7 @@ class TracedPiece(Entry):
     parents: tuple[Parent, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
 class CallEntry(CallRecord):
     """A call to a model, or a reply reused from an earlier call, at no cost. Its texts are safe to show."""
 
@@ -147,10 +146,21 @@ class CallEntry(CallRecord):
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
-    prompt_text: str | None
-    """With its texts: the template of the prompt, if it is stored."""
     made_by: str | None
     """The run that sent it; None once that is deleted."""
+
+
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class CallDetails(CallEntry):
+    """A call with its prompt and its reply."""
+
+    messages: tuple[Message, ...]
+    """What was sent; empty for a call made before messages were stored."""
+    prompt_text: str | None
+    """The template of the prompt, if it is stored."""
+    reply: str | None
+    attempts: int
+    """How often the request was sent."""
 
 
 class Dossier(Entry):
@@ -169,7 +179,7 @@ class Dossier(Entry):
     """The key facts that the summary was judged by; the verdicts on them are items."""
     pieces: Annotated[tuple[TracedPiece, ...], _SCRUBBED]
     calls: tuple[CallEntry, ...]
-    """As far as the page contains prompts and replies, with their texts; without them in JSON."""
+    """As far as the page contains prompts and replies, `CallDetails`; without them in JSON."""
     prompts: tuple[PromptRecord, ...]
     left_out: tuple[str, ...]
     """Sentences on what is missing from the summary or the dossier, and why."""
@@ -180,7 +190,7 @@ class Dossier(Entry):
         length = f"{len(self.document.text):,} characters"
         if not self.has_source:
             return f"Leaves out the document ({length}), except the cited passages and the texts drafted from it."
-        texts = ", prompts and replies" * any(call.attempts for call in self.calls)
+        texts = ", prompts and replies" * any(isinstance(call, CallDetails) for call in self.calls)
         return f"Includes the full text of the document ({length}){texts}."
 
     @computed
@@ -393,27 +403,29 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
     first = min((datetime.fromisoformat(call.started) for call in recorded if not call.borrowed), default=None)
     for number, call in enumerate(recorded, 1):
         began = datetime.fromisoformat(call.started) - first if first and not call.borrowed else None
+        texts: dict[str, Any] = {}
         # A call may have been deleted meanwhile.
-        texts = store.calls.texts_of(run, number) if number in with_texts else None
-        prompt = store.prompts.first(key=call.prompt_hash) if texts else None
+        if number in with_texts and (details := store.calls.texts_of(run, number)):
+            prompt = store.prompts.first(key=call.prompt_hash)
+            texts["messages"] = [Message(part.role, clean(part.text)) for part in details.messages]
+            texts["prompt_text"] = prompt and prompt.text and clean(prompt.text)
+            texts["reply"] = details.reply and scrubbed(clean(details.reply))
+            texts["attempts"] = details.attempts
         yield widened(
-            CallEntry,
-            texts or call,
+            CallDetails if texts else CallEntry,
+            call,
             call.usage,
+            number=number,
+            hash=call.prompt_hash,
             label=one_line(call.label),
             model=scrubbed(call.model),
             error=scrubbed(one_line(call.error)),
-            messages=tuple(Message(part.role, clean(part.text)) for part in texts.messages) if texts else (),
-            reply=texts and texts.reply and scrubbed(clean(texts.reply)),
-            prompt_text=prompt and prompt.text and clean(prompt.text),
-            borrowed=call.borrowed,
-            number=number,
-            hash=call.prompt_hash,
             began=round(began.total_seconds(), 3) if began else 0.0,
             seconds=0.0 if call.borrowed else round(call.seconds, 3),
             cached_tokens=call.usage.cached_prompt_tokens,
             cost_usd=0.0 if call.borrowed else call.cost_usd,
             made_by=call.run,
+            **texts,
         )
 
 

@@ -26,7 +26,7 @@ from redraft.text.places import chapter_of, document_of, on_pages, pages_of, per
 from redraft.text.words import count, count_words, dollars, duration, spaced
 
 if TYPE_CHECKING:
-    from redraft.report.dossier.contents import CallEntry
+    from redraft.report.dossier.contents import CallDetails, CallEntry
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _TIES = {"leaning_a": "leaning to A", "leaning_b": "leaning to B", "order_decides": "by the order"}
@@ -188,7 +188,7 @@ def calls_markdown(calls: Sequence[CallEntry], run: str) -> str:
     return joined(blocks or [f"run {run} made no calls of its own"])
 
 
-def call_markdown(call: CallEntry, run: str) -> str:
+def call_markdown(call: CallDetails, run: str) -> str:
     """Return a call with all that was sent and received."""
     attempt = f" · attempt {call.attempt} of {call.attempts}" if call.attempts > 1 else ""
     cached = f" ({call.cached_tokens:,} cached by the provider)" if call.cached_tokens else ""

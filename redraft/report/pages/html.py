@@ -24,7 +24,7 @@ from redraft.evaluators.metric_info import stops_in_words, withdrawn
 from redraft.evaluators.statistics import interval_of_share, mean
 from redraft.llm.nli import claim_in
 from redraft.prompts.book import PROMPTS
-from redraft.report.dossier.contents import CallEntry, Dossier, JudgedItem, TracedPiece, chunks_left_out
+from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, JudgedItem, TracedPiece, chunks_left_out
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.lineage import DRIFTS, TracedSentence, origin_note
 from redraft.report.history.results import RequestOutcome, count_unmet
@@ -143,7 +143,7 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
     # A message is a list of the numbers of its parts, which calls share.
     details, parts = {}, dict[str, int]()
     for call in dossier.calls:
-        if call.attempts:
+        if isinstance(call, CallDetails):
             messages = [
                 {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
                 for message in call.messages
