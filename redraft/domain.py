@@ -36,9 +36,9 @@ def adapter_of(kind: type) -> TypeAdapter[Any]:
     return _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
 
 
-def record_json(record: object) -> dict[str, Any]:
-    """Return a record as JSON: its fields by their aliases, and its computed properties."""
-    content: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
+def record_json(record: object, exclude: Any = None) -> dict[str, Any]:
+    """Return a record as JSON: its fields by their aliases, without those in `exclude`, and its computed properties."""
+    content: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True, exclude=exclude)
     return content
 
 

@@ -54,7 +54,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
     if run_summaries or as_json or not damaged:
-        content = {"runs": [run.model_dump(mode="json") for run in run_summaries], "damaged": damaged}
+        content = {"runs": [record_json(run) for run in run_summaries], "damaged": damaged}
         brief = sys.stdout.isatty() and terminal_width(sys.stdout) < _ROOM_FOR_ALL
         markdown = runs_markdown(run_summaries, datetime.now(UTC), brief=brief)
         none = "No runs yet. Make one: redraft summarize FILE"

@@ -28,6 +28,7 @@ from redraft.domain import (
     Piece,
     Span,
     computed,
+    record_json,
     widened,
 )
 from redraft.report.history.judges import Details, listed, yardstick_of
@@ -59,8 +60,7 @@ SharedResult = Annotated[
     PlainSerializer(
         # The sentences are spans of the summary, which stays as it is.
         lambda result: (
-            scrubbed_all(result.record().model_dump(mode="json", exclude={"settings": {"key_env"}}))
-            | {"summary": result.summary}
+            scrubbed_all(record_json(result.record(), {"settings": {"key_env"}})) | {"summary": result.summary}
         )
     ),
 ]
