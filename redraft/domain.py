@@ -212,34 +212,6 @@ class Totals:
     """By how much the limit was exceeded: replies may be longer than allowed."""
 
 
-@record(frozen=True, slots=True, config=DEFERRED)
-class ItemCounts:
-    """The number of documents of a batch in each state."""
-
-    waiting: int = 0
-    leased: int = 0
-    done: int = 0
-    failed: int = 0
-    aside: int = 0
-    short: int = 0
-    """How many of the done items have gaps or missed a goal."""
-
-    @computed
-    def all(self) -> int:
-        """Return the number of all items."""
-        return self.left + self.ended
-
-    @property
-    def ended(self) -> int:
-        """Return the number of items that are finished."""
-        return self.done + self.failed + self.aside
-
-    @property
-    def left(self) -> int:
-        """Return the number of items that are not finished, including those leased by a worker that may have died."""
-        return self.waiting + self.leased
-
-
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
 NOT_FOUND = (
