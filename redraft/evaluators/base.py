@@ -278,8 +278,11 @@ Votes = ItemResults[Vote[AnswerT]]
 
 def votes_of(results: ItemResults[AnswerT], verdict: Callable[[AnswerT], tuple[str, float]]) -> Votes[AnswerT]:
     """Return a judge's votes by its answers; `verdict` returns that of an answer, and the value of its item."""
-    votes = {n: Vote(*verdict(answer), answer) for n, answer in results.verdicts.items()}
-    return ItemResults(votes, results.trouble)
+    decided, undecided = (
+        {n: Vote(*verdict(answer), answer) for n, answer in answers.items()}
+        for answers in (results.verdicts, results.undecided)
+    )
+    return ItemResults(decided, results.trouble, undecided)
 
 
 @dataclass(frozen=True, slots=True)

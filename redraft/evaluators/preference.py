@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.judge import Attempt, Entries, ItemResults, Judge, ask_all, gather_all, in_batches
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import Document, Evaluation, content_id
+from redraft.domain import Document, Evaluation, Outcome, content_id
 from redraft.evaluators.base import agreement
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.book import PromptBook
@@ -34,8 +34,6 @@ _LONGEST_REASON = 1_000
 
 Side = Literal["a", "b"]
 Winner = Literal["a", "b", "tie"]
-
-
 # The summaries by their places in the two prompts.
 _BY_PLACE: tuple[Mapping[str, Winner], ...] = (
     {"first": "a", "second": "b", "tie": "tie"},
@@ -67,27 +65,23 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     judgings = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
     verdicts = [by_aspect for by_aspect, _ in judgings]
     judged_count = sum(map(bool, verdicts))
-    trouble = next((str(shown["trouble"]) for _, shown in judgings if shown["trouble"]), "")
+    trouble = next((shown["trouble"] for _, shown in judgings if shown["trouble"]), "")
     if all(referee.judge.model.identity == IDENTITY for referee in referees):
         trouble = trouble or "the built-in model does not compare summaries: name a language model as judge"
     unsure = next((shown["a_first"]["reason"] for _, shown in judgings if shown["a_first"] and shown["b_first"]), "")
     by_aspect = [{n: by[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in by} for by in verdicts]
-    details: dict[str, object] = {
+    details = {
         "same": False,
         "document_read": all(shown["document_read"] for by_aspect, shown in judgings if by_aspect),
         "aspects": {aspect: count_votes(aspect, verdicts) for aspect in ASPECTS},
         "agreement": agreement(by_aspect),
         "judgings": [shown for _, shown in judgings],
+        **({"trouble": trouble} if trouble else {}),
     }
-    return Evaluation(
-        PREFERENCE,
-        VERSION,
-        "measured" if judged_count else "failed",
-        judged=judged_count,
-        unjudged=len(judgings) - judged_count,
-        details=details | ({"trouble": trouble} if trouble else {}),
-        reason="" if judged_count else trouble or unsure or "no judge gave a verdict in both orders",
-    )
+    reason = "" if judged_count else trouble or unsure or "no judge gave a verdict in both orders"
+    outcome: Outcome = "measured" if judged_count else "failed"
+    unjudged = len(judgings) - judged_count
+    return Evaluation(PREFERENCE, VERSION, outcome, None, judged_count, unjudged, details=details, reason=reason)
 
 
 def same() -> Evaluation:
@@ -136,23 +130,19 @@ class Referee:
             text, key = (document.text, document.id) if is_read else (None, None)
             inputs = PreferInput(document=text, first="", second="")
             results = await self._both_orders(PREFER_SUMMARY, PreferenceReply, inputs, a, b, [key])
-        winners: list[dict[Aspect, Winner]] = []
-        shown_replies: list[dict[str, object] | None] = []
-        for order, by_place in enumerate(_BY_PLACE):
-            reply = results.verdicts.get(order)
-            choices = {aspect: getattr(reply, aspect, UNSURE) for aspect in ASPECTS}
-            by_aspect = {aspect: by_place[choice] for aspect, choice in choices.items() if choice != UNSURE}
-            shown_reply: dict[str, object] = {aspect: by_aspect.get(aspect, UNSURE) for aspect in ASPECTS}
-            winners.append(by_aspect)
-            shown_replies.append({**shown_reply, "reason": reply.reason} if reply else None)
-        a_first, b_first = winners
-        verdicts = {aspect: settled(winner, b_first[aspect]) for aspect, winner in a_first.items() if aspect in b_first}
+        shown_replies: list[dict[str, Any] | None] = [None, None]
+        for order, reply in results.verdicts.items():
+            choices = [(aspect, _BY_PLACE[order].get(getattr(reply, aspect), UNSURE)) for aspect in ASPECTS]
+            shown_replies[order] = dict(choices, reason=reply.reason)
+        a_first, b_first = shown_replies
+        pairs = {aspect: (a_first[aspect], b_first[aspect]) for aspect in ASPECTS} if a_first and b_first else {}
+        verdicts = {aspect: settled(*winners) for aspect, winners in pairs.items() if UNSURE not in winners}
         return verdicts, {
             "judge": self.judge.name,
             "document_read": is_read,
             "verdicts": {aspect: verdict._asdict() for aspect, verdict in verdicts.items()},
-            "a_first": shown_replies[0],
-            "b_first": shown_replies[1],
+            "a_first": a_first,
+            "b_first": b_first,
             "trouble": results.trouble,
         }
 
@@ -165,13 +155,7 @@ class Referee:
         return [results.verdicts[0], results.verdicts[1]] if len(results.verdicts) == 2 else []
 
     async def _both_orders(
-        self,
-        prompt: Prompt[InputT, Any],
-        kind: type[ChoiceT],
-        inputs: InputT,
-        a: str,
-        b: str,
-        key: list[object],
+        self, prompt: Prompt[InputT, Any], kind: type[ChoiceT], inputs: InputT, a: str, b: str, key: list[object]
     ) -> ItemResults[ChoiceT]:
         """Ask with each text in first place once; `key` is what else the verdict depends on."""
         orders = [(a, b), (b, a)]
