@@ -380,7 +380,11 @@ async def panel_votes(
         votes = settled | {doubted[at]: vote for at, vote in second.verdicts.items()}
         return f"{judge.name}, confirmed by {case.confirmer.name}", ItemResults(votes, second.trouble)
 
-    return PanelVotes.of(await gather_all(map(votes_by, case.panel)), len(items), fine)
+    judges = tuple(await gather_all(map(votes_by, case.panel)))
+    votes = {n: tuple(by.verdicts[n] for _, by in judges if n in by.verdicts) for n in range(len(items))}
+    return PanelVotes(
+        judges, len(items), {n: ItemVotes.of(by_judge, fine) for n, by_judge in votes.items() if by_judge}
+    )
 
 
 def mean_evaluation(
@@ -406,16 +410,15 @@ def mean_evaluation(
         failed = metric.failed(trouble or "no judge gave a verdict on any item", unjudged)
         return replace(failed, details=figures)
     if len(panel.judges) > 1:
-        votes_by = [(judge, votes.verdicts) for judge, votes in panel.judges]
-        by_judge = [weighted_mean({n: vote.value for n, vote in votes.items()}, weights) for _, votes in votes_by]
+        votes_by = [votes.verdicts for _, votes in panel.judges]
+        means = [weighted_mean({n: vote.value for n, vote in votes.items()}, weights) for votes in votes_by]
         figures["judges"] = [
-            {"judge": judge, "score": judge_score, "judged": len(votes)}
-            for (judge, votes), judge_score in zip(votes_by, by_judge, strict=True)
+            {"judge": judge, "score": mean, "judged": len(votes.verdicts)}
+            for (judge, votes), mean in zip(panel.judges, means, strict=True)
         ]
-        figures["agreement"] = agreement([{n: vote.verdict for n, vote in votes.items()} for _, votes in votes_by])
-        scores = [judge_score for judge_score in by_judge if judge_score is not None]
-        deviation = stdev(scores) if len(scores) > 1 else 0.0
-        ends = {"lowest": min(scores), "highest": max(scores)}
+        figures["agreement"] = agreement([{n: vote.verdict for n, vote in votes.items()} for votes in votes_by])
+        scores = [mean for mean in means if mean is not None]
+        deviation, ends = stdev(scores) if len(scores) > 1 else 0.0, {"lowest": min(scores), "highest": max(scores)}
         figures["spread"] = {"n": len(scores), "mean": fmean(scores), "sd": deviation, **ends}
     return metric.scored(score, judged=len(items), unjudged=unjudged, findings=findings, held=held, details=figures)
 
@@ -437,18 +440,16 @@ def is_same_error(error: Finding, second: Finding) -> bool:
 def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings, in order, with those of one error combined into one; of one metric or of several. Other
     findings stay as they are."""
-
-    def is_same_answer(finding: Finding, earlier: Finding) -> bool:
-        """Return whether both object to the same answer of a sentence, or by the same words of the document."""
-        are_answers = all(error.question and error.task in ACCUSING for error in (finding, earlier))
-        return are_answers and finding.sentence == earlier.sentence != "" and is_same_error(finding, earlier)
-
     groups: list[list[Finding]] = []
     for finding in findings:
-        same = (group for group in groups if any(is_same_answer(finding, member) for member in group))
-        if (group := next(same, None)) is None:
-            groups.append(group := [])
-        group.append(finding)
+        for group in groups if finding.question and finding.sentence and finding.task in ACCUSING else ():
+            # Those that object to the same answer of a sentence, or by the same words of the document.
+            peers = [error for error in group if error.question and error.task in ACCUSING]
+            if any(error.sentence == finding.sentence and is_same_error(finding, error) for error in peers):
+                group.append(finding)
+                break
+        else:
+            groups.append([finding])
     combined: list[Finding] = []
     for group in groups:
         # The first that says what is right, and with it those that the document corrects with other words.

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -115,24 +116,14 @@ class Booookscore(ConfiguredMetric):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-
-        async def ask(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
-            reader = case.reader
-            results = await proofread(judge, case.text, sentences, reader.tokenizer, reader.window, self.judging.batch)
-            return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
-
-        panel = await panel_votes(case, statements, CLEAR, ask)
-        confusions: list[SentenceConfusion] = []
-        for confused in (panel.answers(n, CONFUSING) for n in range(len(statements))):
-            # The objections of all judges to a sentence.
-            questions = dict.fromkeys(question for confusion in confused for question in confusion.questions)
-            kinds = dict.fromkeys(kind for confusion in confused for kind in confusion.types)
-            verdict = SentenceConfusion(confusing=bool(confused), questions=tuple(questions), types=tuple(kinds))
-            confusions.append(verdict)
-        confusing = [confusion for confusion in confusions if confusion.confusing]
-        types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
+        panel = await panel_votes(case, statements, CLEAR, partial(self._votes, case))
+        objections = [panel.answers(n, CONFUSING) for n in range(len(statements))]
+        # The objections of all judges to each sentence.
+        questions = [list(dict.fromkeys(text for entry in by for text in entry.questions)) for by in objections]
+        types = [list(dict.fromkeys(kind for entry in by for kind in entry.types)) for by in objections]
+        counts = Counter(kind for by, kinds in zip(objections, types, strict=True) if by for kind in kinds or [UNTYPED])
         # Those that most judges object to first, then in order; the document is searched, so in a thread.
-        disputed = [(statements[n], confusions[n], panel.items[n].said_by) for n in panel.disputed_items()]
+        disputed = [(statements[n], types[n], questions[n], panel.items[n].said_by) for n in panel.disputed_items()]
         findings = await asyncio.to_thread(lambda: [_confusion_finding(*dispute, case.reader) for dispute in disputed])
         evaluation = mean_evaluation(
             self,
@@ -140,15 +131,10 @@ class Booookscore(ConfiguredMetric):
             findings=findings,
             details={
                 # Each type among the confusing sentences, and those without a known type.
-                "types": {kind: types[kind] for kind in (*ERROR_TYPES, UNTYPED) if types[kind] or kind != UNTYPED},
+                "types": {kind: counts[kind] for kind in (*ERROR_TYPES, UNTYPED) if counts[kind] or kind != UNTYPED},
                 "headings": len(case.statements) - len(statements),
                 "sentences": [
-                    {
-                        "id": statement.id,
-                        **panel.shown(n),
-                        "types": list(confusions[n].types),
-                        "questions": list(confusions[n].questions),
-                    }
+                    {"id": statement.id, **panel.shown(n), "types": types[n], "questions": questions[n]}
                     for n, statement in enumerate(statements)
                 ],
             },
@@ -160,6 +146,61 @@ class Booookscore(ConfiguredMetric):
         reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
         return replace(evaluation, outcome="failed", score=None, reason=reason)
 
+    async def _votes(self, case: Case, judge: Judge, statements: Sequence[Statement]) -> Votes[SentenceConfusion]:
+        """Return a judge's votes on the sentences, with what is confusing in each. The judge is asked about several of
+        them at once. All requests begin with the summary, and the first goes ahead so that a provider can cache that
+        prefix."""
+        count, entry_tokens = case.reader.tokenizer.count, CONFUSION.tokens(judge.wording)
+        size = min(self.judging.batch, max(1, judge.reply_tokens // entry_tokens))
+        # The rest of the window is for the summary next to its `size` longest sentences.
+        tokens = [count(statement.sentence) for statement in statements]
+        frame = prompt_tokens(judge.book, case.reader.tokenizer, FIND_CONFUSION) + size * entry_tokens
+        room = case.reader.window - frame - sum(sorted(tokens, reverse=True)[:size])
+        fits = count(case.text) <= room
+        alike: defaultdict[str, list[int]] = defaultdict(list)
+        for statement in statements:
+            alike[statement.sentence].append(statement.id)
+
+        def stretch(numbers: Sequence[int]) -> str:
+            """Return as much of the summary around these sentences as fits, most of it before them."""
+            begin, end = numbers[0], numbers[-1] + 1 + _AFTER
+            tokens_left = room - sum(count + 1 for count in tokens[begin:end])
+            while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
+                begin -= 1
+            return " ".join(statement.sentence for statement in statements[begin:end])
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
+            sentences: list[SummarySentence] = []
+            for statement in (statements[n] for n in numbers):
+                same = alike[statement.sentence]
+                place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
+                place = place if len(same) > 1 else ""
+                sentences.append(SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
+            inputs = ConfusionInput(summary=case.text if fits else stretch(numbers), sentences=sentences)
+            reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
+            number_of = {statements[n].id: n for n in numbers}
+            entries: list[tuple[int, SentenceConfusion | None]] = []
+            for entry in reply.value.sentences:
+                questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
+                verdict = SentenceConfusion(
+                    confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors)
+                )
+                # An entry that gives no verdict, or contradicts itself, is none.
+                is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
+                entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
+            return reply, entries
+
+        # The verdict depends on how much of the summary is shown.
+        beside_it = [content_id(case.text)] if fits else [content_id(case.text), room, size]
+        results = await judge.verdicts(
+            FIND_CONFUSION,
+            SentenceConfusion,
+            [[*beside_it, statement.id, statement.sentence] for statement in statements],
+            lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
+        )
+        decided = results.decided(lambda verdict: verdict.confusing is not None)
+        return votes_of(decided, lambda verdict: (CONFUSING, 0.0) if verdict.confusing else (CLEAR, 1.0))
+
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Return the judged sentences with their numbers in the summary: all except headings."""
@@ -167,18 +208,22 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _confusion_finding(
-    statement: Statement, confusion: SentenceConfusion, said_by: tuple[int, int] | None, reader: EvidenceReader
+    statement: Statement,
+    types: Sequence[ErrorType],
+    questions: Sequence[str],
+    said_by: tuple[int, int] | None,
+    reader: EvidenceReader,
 ) -> Finding:
     """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
     may answer the reader's questions."""
-    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in confusion.types]
-    chosen = chosen or [_UNCLEAR if confusion.questions else _UNNAMED]
-    task, question = chosen[0][0], " ".join(confusion.questions)
+    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in types]
+    chosen = chosen or [_UNCLEAR if questions else _UNNAMED]
+    task, question = chosen[0][0], " ".join(questions)
 
     def passages() -> Iterator[Span]:
         """Yield where the answer may stand. Who a person is stands where the document first names them, or else where
         it says most about them; for all else, near the sentence's own source."""
-        about = "entity omission" in confusion.types and not _PRONOUN.search(question)
+        about = "entity omission" in types and not _PRONOUN.search(question)
         for name in _NAME.findall(question) if about else ():
             if (at := reader.document.text.find(name)) >= 0:
                 yield from reader.passages.around(Span(at, at + len(name)))
@@ -188,7 +233,7 @@ def _confusion_finding(
     place = next(passages(), None) if task in _LOOKED_UP else None
     return Finding(
         Booookscore.name,
-        ", ".join(confusion.types) or UNTYPED,
+        ", ".join(types) or UNTYPED,
         task,
         " ".join(explanation for _, explanation in chosen),
         sentence=statement.sentence,
@@ -196,60 +241,6 @@ def _confusion_finding(
         evidence=reader.place(place) if place else None,
         said_by=said_by,
     )
-
-
-async def proofread(
-    judge: Judge, summary: str, statements: Sequence[Statement], tokenizer: Tokenizer, window: int, batch: int
-) -> ItemResults[SentenceConfusion]:
-    """Return what is confusing in each sentence, by its index among the statements. A judge is asked about `batch` of
-    them at once; `window` is the token limit of a prompt and its reply. All requests begin with the summary, and the
-    first goes ahead so that a provider can cache that prefix."""
-    size = min(batch, max(1, judge.reply_tokens // CONFUSION.tokens(judge.wording)))
-    # The rest of the window is for the summary next to its `size` longest sentences.
-    tokens = [tokenizer.count(statement.sentence) for statement in statements]
-    frame = prompt_tokens(judge.book, tokenizer, FIND_CONFUSION) + size * CONFUSION.tokens(judge.wording)
-    room = window - frame - sum(sorted(tokens, reverse=True)[:size])
-    fits = tokenizer.count(summary) <= room
-    alike: defaultdict[str, list[int]] = defaultdict(list)
-    for statement in statements:
-        alike[statement.sentence].append(statement.id)
-
-    def stretch(numbers: Sequence[int]) -> str:
-        """Return as much of the summary around these sentences as fits, most of it before them."""
-        begin, end = numbers[0], numbers[-1] + 1 + _AFTER
-        tokens_left = room - sum(count + 1 for count in tokens[begin:end])
-        while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
-            begin -= 1
-        return " ".join(statement.sentence for statement in statements[begin:end])
-
-    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-        sentences: list[SummarySentence] = []
-        for statement in (statements[n] for n in numbers):
-            same = alike[statement.sentence]
-            place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
-            place = place if len(same) > 1 else ""
-            sentences.append(SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
-        inputs = ConfusionInput(summary=summary if fits else stretch(numbers), sentences=sentences)
-        reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
-        number_of = {statements[n].id: n for n in numbers}
-        entries: list[tuple[int, SentenceConfusion | None]] = []
-        for entry in reply.value.sentences:
-            questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
-            verdict = SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))
-            # An entry that gives no verdict, or contradicts itself, is none.
-            is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
-            entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
-        return reply, entries
-
-    # The verdict depends on how much of the summary is shown.
-    beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
-    results = await judge.verdicts(
-        FIND_CONFUSION,
-        SentenceConfusion,
-        [[*beside_it, statement.id, statement.sentence] for statement in statements],
-        lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
-    )
-    return results.decided(lambda verdict: verdict.confusing is not None)
 
 
 def least_window(
