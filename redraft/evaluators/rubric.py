@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 from typing_extensions import override
 
-from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge, ask_all, in_batches
+from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge, ask_all
 from redraft.domain import Evaluation, Finding, content_id
 from redraft.evaluators.base import Case, Evaluator, Votes, mean_evaluation, panel_votes, votes_of
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
@@ -159,7 +159,7 @@ class Rubric(Evaluator):
 
             items = [[content_id(texts[0]), case.query]]
             results = await judge.verdicts(
-                prompt, RubricVerdict, items, lambda numbers: ask_all(in_batches(numbers, 1), ask)
+                prompt, RubricVerdict, items, lambda numbers: ask_all([[n] for n in numbers], ask)
             )
             decided = results.decided(lambda verdict: verdict.level != NO_LEVEL)
             return votes_of(decided, lambda verdict: (str(verdict.level), (verdict.level - 1) / (highest - 1)))
