@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from numbers import Real
 from statistics import fmean, stdev
@@ -117,18 +118,16 @@ class Evaluator(MetricFacts, ABC):
         """Return a score from 0 to 1, the number of items, the number without a verdict, and the findings. Create a
         finding with `Finding(self.name, kind, task, explanation, ...)`; `held` lists the sentences that the score
         depends on. Raises `ValueError` for an invalid score or another metric's finding."""
-        fields: dict[str, Any] = {"findings": tuple(findings), "held": tuple(held), "details": details or {}}
-        evaluation = Evaluation(self.name, self.version, "scored", float(score), judged, unjudged, **fields)
-        return self.checked(evaluation)
+        items = (judged, unjudged, tuple(findings), tuple(held), details or {})
+        return self.checked(Evaluation(self.name, self.version, "scored", float(score), *items))
 
     def measured(
         self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0, findings: Iterable[Finding] = ()
     ) -> Evaluation:
         """Return figures that are not a score, with the number of items and of items without a figure, and the
         findings."""
-        return self.checked(
-            Evaluation(self.name, self.version, "measured", None, judged, unjudged, tuple(findings), details=details)
-        )
+        items = (judged, unjudged, tuple(findings), (), details)
+        return self.checked(Evaluation(self.name, self.version, "measured", None, *items))
 
     def not_applicable(self, reason: str) -> Evaluation:
         """Return that the metric does not apply to the draft."""
@@ -278,10 +277,8 @@ Votes = ItemResults[Vote[AnswerT]]
 
 def votes_of(results: ItemResults[AnswerT], verdict: Callable[[AnswerT], tuple[str, float]]) -> Votes[AnswerT]:
     """Return a judge's votes by its answers; `verdict` returns that of an answer, and the value of its item."""
-    decided, undecided = (
-        {n: Vote(*verdict(answer), answer) for n, answer in answers.items()}
-        for answers in (results.verdicts, results.undecided)
-    )
+    answers = (results.verdicts, results.undecided)
+    decided, undecided = ({n: Vote(*verdict(answer), answer) for n, answer in of.items()} for of in answers)
     return ItemResults(decided, results.trouble, undecided)
 
 
@@ -306,29 +303,29 @@ class ItemVotes(Generic[AnswerT]):
     @classmethod
     def of(cls, votes: tuple[Vote[AnswerT], ...], fine: str) -> ItemVotes[AnswerT]:
         """Count some votes; `fine` is the verdict that objects to nothing."""
-        counts, mean = Counter(vote.verdict for vote in votes), fmean(vote.value for vote in votes)
+        counts = Counter(vote.verdict for vote in votes)
         verdict, votes_for = counts.most_common(1)[0]
         majority = verdict if 2 * votes_for > len(votes) else DISPUTED
         objections = len(votes) - counts[fine]
         objection = next((verdict for verdict, _ in counts.most_common() if verdict != fine), "")
         said_by = (objections, len(votes)) if len(votes) > 1 else None
-        return cls(votes, counts, majority, mean, objections, objection, said_by)
+        return cls(votes, counts, majority, fmean(vote.value for vote in votes), objections, objection, said_by)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PanelVotes(Generic[AnswerT]):
-    """The votes of all judges of a panel on so many items, by the judge's name, and those on each item that has any."""
+    """The votes of all judges of a panel on so many items, by the judge's name; `fine` is the verdict that objects to
+    nothing."""
 
-    judges: tuple[tuple[str, Votes[AnswerT]], ...]
+    judges: Sequence[tuple[str, Votes[AnswerT]]]
     count: int
-    items: Mapping[int, ItemVotes[AnswerT]]
+    fine: str
 
-    @classmethod
-    def of(cls, judges: Iterable[tuple[str, Votes[AnswerT]]], count: int, fine: str) -> PanelVotes[AnswerT]:
-        """Return the votes of some judges on so many items."""
-        by_judge = tuple(judges)
-        votes = {n: tuple(of.verdicts[n] for _, of in by_judge if n in of.verdicts) for n in range(count)}
-        return cls(by_judge, count, {n: ItemVotes.of(of_item, fine) for n, of_item in votes.items() if of_item})
+    @cached_property
+    def items(self) -> Mapping[int, ItemVotes[AnswerT]]:
+        """Return the votes on each item that has any."""
+        votes = {n: tuple(of.verdicts[n] for _, of in self.judges if n in of.verdicts) for n in range(self.count)}
+        return {n: ItemVotes.of(of_item, self.fine) for n, of_item in votes.items() if of_item}
 
     def answers(self, n: int, verdict: str = "") -> list[AnswerT]:
         """Return the answers behind a verdict on an item, or else behind the panel's own."""
@@ -380,11 +377,7 @@ async def panel_votes(
         votes = settled | {doubted[at]: vote for at, vote in second.verdicts.items()}
         return f"{judge.name}, confirmed by {case.confirmer.name}", ItemResults(votes, second.trouble)
 
-    judges = tuple(await gather_all(map(votes_by, case.panel)))
-    votes = {n: tuple(by.verdicts[n] for _, by in judges if n in by.verdicts) for n in range(len(items))}
-    return PanelVotes(
-        judges, len(items), {n: ItemVotes.of(by_judge, fine) for n, by_judge in votes.items() if by_judge}
-    )
+    return PanelVotes(await gather_all(map(votes_by, case.panel)), len(items), fine)
 
 
 def mean_evaluation(

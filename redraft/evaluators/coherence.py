@@ -31,7 +31,7 @@ from redraft.evaluators.base import (
     votes_of,
 )
 from redraft.evaluators.metric_info import PREFERENCE
-from redraft.prompts import coherence as prompts
+from redraft.prompts import coherence as schemas
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, FIND_CONFUSION, FIND_STOPS, PREFER_SUMMARY, Aspect, Stop, StopType
 from redraft.prompts.contract import UNSURE, InputT, Prompt
@@ -85,10 +85,9 @@ class SentenceConfusion(BaseModel):
 
     confusing: bool | None
     questions: tuple[str, ...] = ()
-    types: tuple[prompts.ErrorType, ...] = ()
+    types: tuple[schemas.ErrorType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Booookscore(ConfiguredMetric):
     """Judges several sentences at a time, with the whole summary but without the document. Headings are not judged. The
     document is searched only for answers to a confused reader's questions."""
@@ -126,7 +125,7 @@ class Booookscore(ConfiguredMetric):
         types: list[list[str]] = [
             list(dict.fromkeys(kind for entry in by for kind in entry.types)) for by in objections
         ]
-        counts: dict[str, int] = dict.fromkeys(prompts.ERROR_TYPES, 0)
+        counts: dict[str, int] = dict.fromkeys(schemas.ERROR_TYPES, 0)
         for by, kinds in zip(objections, types, strict=True):
             counts |= {kind: counts.get(kind, 0) + 1 for kind in (kinds or [UNTYPED]) if by}
         # Those that most judges object to first, then in order; the document is searched, so in a thread.
@@ -177,13 +176,13 @@ class Booookscore(ConfiguredMetric):
             return " ".join(statement.sentence for statement in statements[begin:end])
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-            sentences: list[prompts.SummarySentence] = []
+            sentences: list[schemas.SummarySentence] = []
             for statement in (statements[n] for n in numbers):
                 same = alike[statement.sentence]
                 place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
                 place = place if len(same) > 1 else ""
-                sentences.append(prompts.SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
-            inputs = prompts.ConfusionInput(summary=case.text if fits else stretch(numbers), sentences=sentences)
+                sentences.append(schemas.SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
+            inputs = schemas.ConfusionInput(summary=case.text if fits else stretch(numbers), sentences=sentences)
             reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
             number_of = {statements[n].id: n for n in numbers}
             entries: list[tuple[int, SentenceConfusion | None]] = []
@@ -262,7 +261,7 @@ def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, An
     return sum(map(tokenizer.count, (book.source(prompt.name), *texts))) + _FRAME
 
 
-STOPS = EntryBudget(frame=40 * prompts.MAX_STOPS, words=36 * prompts.MAX_STOPS)
+STOPS = EntryBudget(frame=40 * schemas.MAX_STOPS, words=36 * schemas.MAX_STOPS)
 """What a reply with as many stops as possible may hold."""
 _ABSTAINS = "the built-in judge cannot tell where a newcomer stops: name a language model as judge"
 _TASKS: Mapping[StopType, tuple[Task, str]] = {
@@ -275,7 +274,6 @@ _TASKS: Mapping[StopType, tuple[Task, str]] = {
 """What a revision does about each type of stop."""
 
 
-@dataclass(frozen=True, slots=True)
 class NewcomerMetric(Evaluator):
     """The first judge reads the summary, and nothing of the document, and names the places where it stops. How many
     there are is no measure of quality, so there is no score."""
@@ -327,8 +325,8 @@ class PartReading(BaseModel):
     unsure: bool = False
 
 
-async def stops_in(judge: Judge, parts: Sequence[prompts.FindStopsInput]) -> ItemResults[PartReading]:
-    """Return the stops in each part that has a readable reply, by its index, at most `prompts.MAX_STOPS` in each."""
+async def stops_in(judge: Judge, parts: Sequence[schemas.FindStopsInput]) -> ItemResults[PartReading]:
+    """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
         (number,) = numbers
@@ -341,7 +339,7 @@ async def stops_in(judge: Judge, parts: Sequence[prompts.FindStopsInput]) -> Ite
         for stop in reply.value.stops:
             words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
             distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
-        reading = PartReading(stops=tuple(distinct.values())[: prompts.MAX_STOPS], unsure=reply.value.unsure)
+        reading = PartReading(stops=tuple(distinct.values())[: schemas.MAX_STOPS], unsure=reply.value.unsure)
         return reply, [(number, reading)]
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
@@ -349,25 +347,25 @@ async def stops_in(judge: Judge, parts: Sequence[prompts.FindStopsInput]) -> Ite
     return results.decided(lambda reading: not reading.unsure)
 
 
-def parts_of(case: Case, judge: Judge) -> list[tuple[prompts.FindStopsInput, int]]:
+def parts_of(case: Case, judge: Judge) -> list[tuple[schemas.FindStopsInput, int]]:
     """Return the summary with the number of its sentences; in parts if it does not fit a prompt, each of which is shown
     with the one before it."""
     count = case.reader.tokenizer.count
     around = prompt_tokens(judge.book, case.reader.tokenizer, FIND_STOPS) + count(case.query or "")
     room = case.reader.window - around - min(STOPS.tokens(judge.wording), judge.reply_tokens)
     if count(case.text) <= room:
-        return [(prompts.FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
+        return [(schemas.FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
     parts = case.reader.parts(case.statements, room // 2)
     texts = [" ".join(statement.sentence for statement in part) for part in parts]
     return [
-        (prompts.FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
+        (schemas.FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
         for number, (part, text, before) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
     ]
 
 
 PREFERENCE_VERSION = 1
 """The version of comparisons."""
-ChoiceT = TypeVar("ChoiceT", prompts.PreferenceReply, DraftChoice)
+ChoiceT = TypeVar("ChoiceT", schemas.PreferenceReply, DraftChoice)
 PREFERENCE_TOKENS = 400
 _LONGEST_REASON = 1_000
 
@@ -468,11 +466,11 @@ class Referee:
         elif self.window is not None and tokens > self.window:
             trouble = f"the two summaries need {tokens:,} tokens, and the window has {self.window:,}"
         is_read = not trouble and (self.window is None or tokens + document_tokens <= self.window)
-        results: ItemResults[prompts.PreferenceReply] = ItemResults(trouble=trouble)
+        results: ItemResults[schemas.PreferenceReply] = ItemResults(trouble=trouble)
         if not trouble:
             text, key = (document.text, document.id) if is_read else (None, None)
-            inputs = prompts.PreferInput(document=text, first="", second="")
-            results = await self._both_orders(PREFER_SUMMARY, prompts.PreferenceReply, inputs, a, b, [key])
+            inputs = schemas.PreferInput(document=text, first="", second="")
+            results = await self._both_orders(PREFER_SUMMARY, schemas.PreferenceReply, inputs, a, b, [key])
         shown_replies: list[dict[str, Any] | None] = [None, None]
         for order, reply in results.verdicts.items():
             choices = [(aspect, _BY_PLACE[order].get(getattr(reply, aspect), UNSURE)) for aspect in ASPECTS]

@@ -9,7 +9,6 @@ from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import fsum, log, sqrt
 from statistics import NormalDist, fmean
@@ -30,7 +29,6 @@ from redraft.text.words import count_words, has_words
 _SIZES = (1, 2, 3, 4)
 
 
-@dataclass(frozen=True, slots=True)
 class TextMetric(ConfiguredMetric):
     """A metric that compares the texts and asks no judge, in time linear in the length of the document."""
 
@@ -45,7 +43,6 @@ class TextMetric(ConfiguredMetric):
         return await asyncio.to_thread(self.measure, case)
 
 
-@dataclass(frozen=True, slots=True)
 class Statistics(TextMetric):
     """Measures a summary against its document. A ratio with a zero denominator is None. The figures say nothing about
     quality, so there is no score."""
@@ -118,7 +115,6 @@ BINS = 10
 _MAX_SECTIONS = 100
 
 
-@dataclass(frozen=True, slots=True)
 class Position(TextMetric):
     """Traces a summary to the paragraphs of its document without a judge. Sentences without a source count as without a
     verdict. The figures say nothing about quality, so there is no score; `spread` can be a goal. Beside them are those
@@ -191,7 +187,6 @@ _SHORTEST = 8
 _SPEECH = re.compile('["“”„«»]')
 
 
-@dataclass(frozen=True, slots=True)
 class SpreadMetric(TextMetric):
     """The entropy of the sentences' places relative to an even spread, by tenths of the document or, for fewer
     sentences, as many parts. Needs no judge. Sentences without a source have no verdict. Documents need not be covered
