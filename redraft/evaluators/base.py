@@ -118,16 +118,16 @@ class Evaluator(MetricFacts, ABC):
         """Return a score from 0 to 1, the number of items, the number without a verdict, and the findings. Create a
         finding with `Finding(self.name, kind, task, explanation, ...)`; `held` lists the sentences that the score
         depends on. Raises `ValueError` for an invalid score or another metric's finding."""
-        items = (judged, unjudged, tuple(findings), tuple(held), details or {})
-        return self.checked(Evaluation(self.name, self.version, "scored", float(score), *items))
+        fields: dict[str, Any] = {"findings": tuple(findings), "held": tuple(held), "details": details or {}}
+        return self.checked(Evaluation(self.name, self.version, "scored", float(score), judged, unjudged, **fields))
 
     def measured(
         self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0, findings: Iterable[Finding] = ()
     ) -> Evaluation:
         """Return figures that are not a score, with the number of items and of items without a figure, and the
         findings."""
-        items = (judged, unjudged, tuple(findings), (), details)
-        return self.checked(Evaluation(self.name, self.version, "measured", None, *items))
+        fields: dict[str, Any] = {"findings": tuple(findings), "details": details}
+        return self.checked(Evaluation(self.name, self.version, "measured", None, judged, unjudged, **fields))
 
     def not_applicable(self, reason: str) -> Evaluation:
         """Return that the metric does not apply to the draft."""

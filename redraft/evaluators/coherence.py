@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -118,7 +117,13 @@ class Booookscore(ConfiguredMetric):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-        panel = await panel_votes(case, statements, CLEAR, partial(self._votes, case))
+
+        async def votes(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
+            reader = case.reader
+            results = await proofread(judge, case.text, sentences, reader.tokenizer, reader.window, self.judging.batch)
+            return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
+
+        panel = await panel_votes(case, statements, CLEAR, votes)
         objections = [panel.answers(n, CONFUSING) for n in range(len(statements))]
         # The objections of all judges to each sentence.
         questions = [list(dict.fromkeys(text for entry in by for text in entry.questions)) for by in objections]
@@ -151,61 +156,6 @@ class Booookscore(ConfiguredMetric):
             return evaluation
         reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
         return replace(evaluation, outcome="failed", score=None, reason=reason)
-
-    async def _votes(self, case: Case, judge: Judge, statements: Sequence[Statement]) -> Votes[SentenceConfusion]:
-        """Return a judge's votes on the sentences, with what is confusing in each. The judge is asked about several of
-        them at once. All requests begin with the summary, and the first goes ahead so that a provider can cache that
-        prefix."""
-        count, entry_tokens = case.reader.tokenizer.count, CONFUSION.tokens(judge.wording)
-        size = min(self.judging.batch, max(1, judge.reply_tokens // entry_tokens))
-        # The rest of the window is for the summary next to its `size` longest sentences.
-        tokens = [count(statement.sentence) for statement in statements]
-        frame = prompt_tokens(judge.book, case.reader.tokenizer, FIND_CONFUSION) + size * entry_tokens
-        room = case.reader.window - frame - sum(sorted(tokens, reverse=True)[:size])
-        fits = count(case.text) <= room
-        alike: defaultdict[str, list[int]] = defaultdict(list)
-        for statement in statements:
-            alike[statement.sentence].append(statement.id)
-
-        def stretch(numbers: Sequence[int]) -> str:
-            """Return as much of the summary around these sentences as fits, most of it before them."""
-            begin, end = numbers[0], numbers[-1] + 1 + _AFTER
-            tokens_left = room - sum(count + 1 for count in tokens[begin:end])
-            while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
-                begin -= 1
-            return " ".join(statement.sentence for statement in statements[begin:end])
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-            sentences: list[schemas.SummarySentence] = []
-            for statement in (statements[n] for n in numbers):
-                same = alike[statement.sentence]
-                place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
-                place = place if len(same) > 1 else ""
-                sentences.append(schemas.SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
-            inputs = schemas.ConfusionInput(summary=case.text if fits else stretch(numbers), sentences=sentences)
-            reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
-            number_of = {statements[n].id: n for n in numbers}
-            entries: list[tuple[int, SentenceConfusion | None]] = []
-            for entry in reply.value.sentences:
-                questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
-                verdict = SentenceConfusion(
-                    confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors)
-                )
-                # An entry that gives no verdict, or contradicts itself, is none.
-                is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
-                entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
-            return reply, entries
-
-        # The verdict depends on how much of the summary is shown.
-        beside_it = [content_id(case.text)] if fits else [content_id(case.text), room, size]
-        results = await judge.verdicts(
-            FIND_CONFUSION,
-            SentenceConfusion,
-            [[*beside_it, statement.id, statement.sentence] for statement in statements],
-            lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
-        )
-        decided = results.decided(lambda verdict: verdict.confusing is not None)
-        return votes_of(decided, lambda verdict: (CONFUSING, 0.0) if verdict.confusing else (CLEAR, 1.0))
 
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -247,6 +197,61 @@ def _confusion_finding(
         evidence=reader.place(place) if place else None,
         said_by=said_by,
     )
+
+
+async def proofread(
+    judge: Judge, summary: str, statements: Sequence[Statement], tokenizer: Tokenizer, window: int, batch: int
+) -> ItemResults[SentenceConfusion]:
+    """Return what is confusing in each sentence, by its index among the statements. A judge is asked about `batch` of
+    them at once; `window` is the token limit of a prompt and its reply. All requests begin with the summary, and the
+    first goes ahead so that a provider can cache that prefix."""
+    entry_tokens = CONFUSION.tokens(judge.wording)
+    size = min(batch, max(1, judge.reply_tokens // entry_tokens))
+    # The rest of the window is for the summary next to its `size` longest sentences.
+    tokens = [tokenizer.count(statement.sentence) for statement in statements]
+    frame = prompt_tokens(judge.book, tokenizer, FIND_CONFUSION) + size * entry_tokens
+    room = window - frame - sum(sorted(tokens, reverse=True)[:size])
+    fits = tokenizer.count(summary) <= room
+    alike: defaultdict[str, list[int]] = defaultdict(list)
+    for statement in statements:
+        alike[statement.sentence].append(statement.id)
+
+    def stretch(numbers: Sequence[int]) -> str:
+        """Return as much of the summary around these sentences as fits, most of it before them."""
+        begin, end = numbers[0], numbers[-1] + 1 + _AFTER
+        tokens_left = room - sum(count + 1 for count in tokens[begin:end])
+        while begin and (tokens_left := tokens_left - tokens[begin - 1] - 1) >= 0:
+            begin -= 1
+        return " ".join(statement.sentence for statement in statements[begin:end])
+
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
+        sentences: list[schemas.SummarySentence] = []
+        for statement in (statements[n] for n in numbers):
+            same = alike[statement.sentence]
+            place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
+            place = place if len(same) > 1 else ""
+            sentences.append(schemas.SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
+        inputs = schemas.ConfusionInput(summary=summary if fits else stretch(numbers), sentences=sentences)
+        reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
+        number_of = {statements[n].id: n for n in numbers}
+        entries: list[tuple[int, SentenceConfusion | None]] = []
+        for entry in reply.value.sentences:
+            questions = tuple(one_line(question, LONGEST_QUESTION) for question in entry.asked)
+            verdict = SentenceConfusion(confusing=entry.is_confusing, questions=questions, types=tuple(entry.errors))
+            # An entry that gives no verdict, or contradicts itself, is none.
+            is_verdict = entry.is_confusing is not None or (entry.types == [UNSURE] and not entry.asked)
+            entries.append((number_of.get(entry.id, NO_ITEM), verdict if is_verdict else None))
+        return reply, entries
+
+    # The verdict depends on how much of the summary is shown.
+    beside_it = [content_id(summary)] if fits else [content_id(summary), room, size]
+    results = await judge.verdicts(
+        FIND_CONFUSION,
+        SentenceConfusion,
+        [[*beside_it, statement.id, statement.sentence] for statement in statements],
+        lambda numbers: ask_all([numbers[at : at + size] for at in range(0, len(numbers), size)], ask, ahead=True),
+    )
+    return results.decided(lambda verdict: verdict.confusing is not None)
 
 
 def least_window(
