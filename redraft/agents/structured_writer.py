@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
-from redraft.llm.base import Complaint, Model, Request, Sampling
+from redraft.llm.base import Complaint, Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt, texts_in
 from redraft.store.connection import off_loop
@@ -143,6 +143,19 @@ class _Tries:
         self.replies: list[_Reply] = []
         self._times_shrunk = 0
 
+    def request(
+        self, prompt: Prompt[Any, str], prompt_input: BaseModel, temperature: float | None, sample: int, label: str
+    ) -> Request[Any, str]:
+        """Return the next request; the same one is made with another sample."""
+        if self.replies:
+            label = f"{label} try {len(self.replies) + 1}"
+        earlier = [reply.request for reply in self.replies if not reply.is_silent]
+        terms = [(request.given, request.sampling.max_tokens, request.complaint) for request in earlier]
+        # The same request with the same sample would be answered from the cache.
+        sample = sample * MAX_TRIES + terms.count((prompt_input, self.room, self.complaint))
+        sampling = Sampling(prompt.temperature if temperature is None else temperature, self.room, sample)
+        return Request(prompt, prompt_input, sampling, label, self.complaint)
+
     def widen(self, tokens_left: float) -> bool:
         """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
         before, times = self.room, sum(reply.cut and reply.kind in _ACCIDENTS for reply in self.replies)
@@ -239,7 +252,12 @@ class StructuredWriter:
         # Replies that were lost by accident are counted apart.
         while len(counted) < len(limits) and len(tries.replies) - len(counted) <= MAX_TRIES:
             prompt_input = input_within(tries.limit)
-            reply = await self._reply(prompt, prompt_input, tries, label, examine)
+            request = tries.request(prompt, prompt_input, self.temperature, self.sample, label)
+            try:
+                reply = self._checked(request, await self.model.ask(request), examine)
+            except EmptyReply as error:
+                is_cut = error.finish_reason == "length"
+                reply = _Reply(request, "", 0, "", is_cut, True, Flaw("empty", "empty"))
             if reply.flaw is None:
                 return Completion(reply.text, reply.words, len(tries.replies) + 1)
             tries.replies.append(reply)
@@ -269,28 +287,15 @@ class StructuredWriter:
         _, best = min(parts, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - target)))
         return replace(best, attempts=len(tries.replies))
 
-    async def _reply(
-        self, prompt: Prompt[Any, str], prompt_input: BaseModel, tries: _Tries, label: str, examine: Examine
-    ) -> _Reply:
-        temperature = prompt.temperature if self.temperature is None else self.temperature
-        if tries.replies:
-            label = f"{label} try {len(tries.replies) + 1}"
-        earlier = [attempt.request for attempt in tries.replies if not attempt.is_silent]
-        terms = [(request.given, request.sampling.max_tokens, request.complaint) for request in earlier]
-        # The same request with the same sample would be answered from the cache.
-        sample = self.sample * MAX_TRIES + terms.count((prompt_input, tries.room, tries.complaint))
-        sampling = Sampling(temperature, tries.room, sample)
-        request = Request(prompt, prompt_input, sampling, label, tries.complaint)
-        try:
-            reply = await self.model.ask(request)
-        except EmptyReply as error:
-            return _Reply(request, "", 0, "", error.finish_reason == "length", True, Flaw("empty", "empty"))
+    def _checked(self, request: Request[Any, str], reply: Reply[str], examine: Examine) -> _Reply:
+        """Return the text in a reply, with its flaw."""
+        room = request.sampling.max_tokens or 0
         # A server that ignores the limit of a reply may go on for megabytes, each of which takes seconds to check.
-        prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * tries.room + _SPARE_CHARACTERS])
+        prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * room + _SPARE_CHARACTERS])
         # A rule, or a row of stars, is not text.
         text = prose if has_words(prose) else ""
         if self.instructions is not None:
-            text = without_copies(text, self.instructions(prompt, prompt_input), list(texts_in(prompt_input)))
+            text = without_copies(text, self.instructions(request.prompt, request.given), list(texts_in(request.given)))
         cut = reply.finish_reason == "length" and not CLOSED.search(reply.value)
         distinct = strip_loops(text)
         if has_words(prose) and 2 * count_words(text) < count_words(prose):
