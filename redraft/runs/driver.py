@@ -198,11 +198,9 @@ class Runner(OpenRuns, GraphSession):
         to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
 
         def recorded() -> tuple[Run, PreparedDocument, list[str]]:
-            if isinstance(source, PreparedDocument):
-                prepared, order, notes = source, to_do, list[str]()
-                prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
-            else:
-                prepared, order, notes = prepare_run(document_of(store, source), to_do, server_window, objects)
+            document = source if isinstance(source, PreparedDocument) else document_of(store, source)
+            prepared, order, notes = prepare_run(document, to_do, server_window, objects)
+            prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
             self.places.add(order, objects)
             notes += judged_by_writer(order)
             # Errors in the judging settings are raised before the first draft is paid for.
@@ -386,17 +384,18 @@ class Runner(OpenRuns, GraphSession):
             terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget, "deadline": limits.deadline}
             budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
 
-            def prepare_new() -> dict[int, PreparedDocument]:
+            def prepare_new() -> tuple[dict[int, PreparedDocument], int]:
                 parts = {
                     chapter.chunk.index: chapter_of(job.document, chapter, job.run.settings)
                     for chapter in chapters
                     if not chapter.run
                 }
-                return {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
+                prepared = {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
+                return prepared, sum(part.plan.expected_calls for part in prepared.values())
 
             # Planning errors of all chapters are raised before the first call.
-            prepared = await off_loop(prepare_new)
-            job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
+            prepared, calls = await off_loop(prepare_new)
+            job.observe(StageStarted("chapters", calls))
 
             async def draft(chapter: ChapterRun) -> None:
                 async with room:

@@ -152,10 +152,10 @@ class ExperimentRunner(Runner):
     async def find_or_run(self, document: Document, order: Order, watch: RunWatch) -> Result:
         """Return the completed run, after finding, resuming or starting it. A finished run that may gain is worked on
         again. Raises its errors."""
-        # With every model's window, it identifies a run, which is found again without a plan.
+        # With every model's window, it identifies a run.
         objects = self.defaults.roles.objects
         prepared, order, notes = await off_loop(
-            lambda: prepare_run(document_of(self.store, document), order, self.window, objects, is_planned=False)
+            lambda: prepare_run(document_of(self.store, document), order, self.window, objects)
         )
         for note in notes:
             self.observer(Notice(note, everywhere=True))

@@ -67,18 +67,15 @@ ANSWER_WORDS = 120
 
 
 def prepare_run(
-    document: Document,
-    order: Order,
-    find: Windows,
-    objects: Mapping[str, Model] = NO_ITEM,
-    *,
-    is_planned: bool = True,
+    document: Document | PreparedDocument, order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
 ) -> tuple[PreparedDocument, Order, list[str]]:
     """Decide all of a run before its first call: return the prepared document, the complete order, with the address and
     window of every model, and notes on what is assumed. Nothing is stored and no model is called. `find` looks up
     windows, and `objects` are models that were passed as objects. A strategy that makes no draft where one is wanted,
-    drafts that cannot be refined, and an unknown model raise `UsageError`, and a document that cannot be planned raises
-    `PlanError`, if it `is_planned`."""
+    drafts that cannot be refined, and an unknown model raise `UsageError`. The order of a document that is prepared is
+    complete."""
+    if isinstance(document, PreparedDocument):
+        return document, order, []
     settings = order.settings
     if order.kind == "ask":
         fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
@@ -99,8 +96,7 @@ def prepare_run(
         raise UsageError("refining uses the whole document, but the draft would read only its beginning", fix=of_all)
     order = with_addresses(order.model_copy(update={"settings": settings}), objects)
     order, notes = with_windows(order, find, objects)
-    writer = objects.get(order.settings.model)
-    prepared = prepare(document, order.settings, writer, order.given, is_planned=is_planned)
+    prepared = prepare(document, order.settings, objects.get(order.settings.model), order.given)
     return prepared, order.model_copy(update={"settings": prepared.settings}), notes
 
 
@@ -118,16 +114,10 @@ def identify(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], or
 
 
 def prepare(
-    document: Document,
-    settings: DraftConfig,
-    model: Model | None = None,
-    given: str | None = None,
-    *,
-    is_planned: bool = True,
+    document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> PreparedDocument:
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words.
-    One that cannot be planned is refused, if it `is_planned`. `given` is an existing summary, and `model` a writer that
-    was passed as an object."""
+    `given` is an existing summary, and `model` a writer that was passed as an object."""
     document = languages.with_language(document, settings.source_language)
     key = languages.language_key(document)
     settings = settings.model_copy(update={"source_language": languages.languages_of(document)})
@@ -166,11 +156,7 @@ def prepare(
             strategy, why = choose_strategy(document, span, settings, tokenizer, book)
             settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
             warnings += [warning for warning in (omission, why) if warning]
-    planning = planning_of(settings)
-    prepared = PreparedDocument(document, key, settings, tokenizer, book, tuple(warnings), span, planning)
-    if is_planned:
-        prepared.plan  # noqa: B018
-    return prepared
+    return PreparedDocument(document, key, settings, tokenizer, book, tuple(warnings), span, planning_of(settings))
 
 
 def check_length(summary: str, document: Document) -> None:

@@ -347,12 +347,12 @@ async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
 
 
-def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
+def refuse_if_none_fits(preparations: Sequence[Callable[[], PreparedDocument]]) -> None:
     """Raise the error of the first plan if none of the plans can be made, before anything is paid for."""
     errors: list[RedraftError] = []
-    for plan in plans:
+    for prepared in preparations:
         try:
-            plan()
+            prepared().plan  # noqa: B018
         except RedraftError as error:
             errors.append(error)
         else:
