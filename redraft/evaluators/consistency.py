@@ -122,19 +122,7 @@ class Consistency(ConfiguredMetric):
         panel = await panel_votes(case, claims, CONSISTENT, partial(self._votes, case))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
-        shown_claims: list[dict[str, object]] = []
-        for n, claim in enumerate(claims):
-            answer, likeness, _ = next(iter(panel.answers(n)), (None, None, ""))
-            shown_claim: dict[str, object] = {
-                "sentence": claim.statement.id,
-                "question": claim.asked.question,
-                "importance": claim.asked.importance,
-                "found": claim.asked.answer,
-                "expected": answer.answer if answer else "",
-                "place": answer.place if answer else None,
-                "likeness": None if likeness is None else round(likeness, 4),
-            }
-            shown_claims.append(shown_claim | panel.shown(n))
+        first_answers = [next(iter(panel.answers(n)), (None, None, "")) for n in range(len(claims))]
         return mean_evaluation(
             self,
             panel,
@@ -143,7 +131,19 @@ class Consistency(ConfiguredMetric):
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
-                "claims": shown_claims,
+                "claims": [
+                    {
+                        "sentence": claim.statement.id,
+                        "question": claim.asked.question,
+                        "importance": claim.asked.importance,
+                        "found": claim.asked.answer,
+                        "expected": answer.answer if answer else "",
+                        "place": answer.place if answer else None,
+                        "likeness": None if likeness is None else round(likeness, 4),
+                        **panel.shown(n),
+                    }
+                    for n, (claim, (answer, likeness, _)) in enumerate(zip(claims, first_answers, strict=True))
+                ],
             },
         )
 
@@ -311,12 +311,10 @@ _DECIMALS = 6
 def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
     """Return the measure called `name`; `cosine` needs an encoder. `judge` compares for equality only; the judge is
     asked about the rest."""
-    if name == "exact":
-        return exact
-    if name == "judge":
-        return lambda answer, second_answer: float(examiner.is_same(answer, second_answer))
-    if name == "rouge1":
-        return rouge1
+    measures: dict[str, Similarity] = {"exact": exact, "rouge1": rouge1}
+    measures["judge"] = lambda answer, second_answer: float(examiner.is_same(answer, second_answer))
+    if name in measures:
+        return measures[name]
     if encoder is None:
         raise UsageError(
             "the similarity cosine needs an embedding model",

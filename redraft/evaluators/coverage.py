@@ -21,9 +21,8 @@ from redraft.agents.judge import (
     Judge,
     Memory,
     ask_all,
-    first_error,
-    gather_all,
     in_batches,
+    in_parts,
     label_of,
 )
 from redraft.domain import Evaluation, Finding, PackQuestion
@@ -42,7 +41,7 @@ from redraft.evaluators.base import (
     weighted_mean,
 )
 from redraft.prompts import qa
-from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.contract import Unsure
 from redraft.settings import FormulaName
 from redraft.text.sanitizer import one_line
 from redraft.text.word_keys import telling
@@ -76,7 +75,6 @@ _TAG_TOKENS = 8
 
 _CheckedAnswer = tuple[qa.SummaryAnswer, examiner.AnswerComparison]
 """A judge's answer from the summary, and how it compares with the document's."""
-_Answers = PanelVotes[_CheckedAnswer]
 _Checked = dict[int, list[_CheckedAnswer]]
 """The answers to each question that has been asked."""
 
@@ -163,8 +161,10 @@ class Coverage(ConfiguredMetric):
     ) -> tuple[_Checked, str]:
         """Return the summary's answers to the questions that have a verdict, compared with the document's, and what
         went wrong. An answer in the document's words that its sentence has too needs no comparison."""
-        texts = [question.text for question in questions]
-        results = await answers_from_summary(judge, case.statements, texts, case.reader, read_whole=whole_summary)
+        texts, meant = [question.text for question in questions], examiner.antecedents(case.statements)
+        parts = case.reader.parts(case.statements)
+        readings = (SummaryReader(judge, case.reader, texts, part, meant, whole_summary).answers() for part in parts)
+        results = await in_parts(readings, len(texts), lambda answer: answer.answered)
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, qa.SummaryAnswer]] = []
         for n, summary_answers in sorted(results.verdicts.items()):
@@ -202,7 +202,7 @@ def cited_text(statements: Sequence[qa.Statement], question: str, answer: qa.Sum
     return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
 
 
-def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight: int) -> Finding:
+def _finding(case: Case, n: int, question: PackQuestion, panel: PanelVotes[_CheckedAnswer], weight: int) -> Finding:
     item = panel.items[n]
     finding = Finding(
         Coverage.name,
@@ -234,23 +234,17 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         for _, comparison in answers
         if comparison.scope
     )
+    cited = [case.statements[number - 1].sentence for number in summary_answer.sentences]
+    words = telling(summary_answer.answer)
     return replace(
         finding,
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question differently from the document.",
-        sentence=wrong_sentence(case.statements, summary_answer),
+        sentence=max(cited, key=lambda sentence: len(words & telling(sentence)), default=""),
         found=summary_answer.answer,
         read=next(read, ""),
     )
-
-
-def wrong_sentence(statements: Sequence[qa.Statement], answer: qa.SummaryAnswer) -> str:
-    """Return the sentence that has most of the answer's words among those the answer rests on."""
-    sentence_of = {statement.id: statement.sentence for statement in statements}
-    rests_on = [sentence_of[number] for number in answer.sentences if number in sentence_of]
-    words = telling(answer.answer)
-    return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
 def shares(
@@ -288,31 +282,6 @@ def _name_of(*texts: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:_NAME_LETTERS]
 
 
-async def answers_from_summary(
-    judge: Judge,
-    statements: Sequence[qa.Statement],
-    questions: Sequence[str],
-    reader: EvidenceReader,
-    *,
-    read_whole: bool = False,
-) -> ItemResults[list[qa.SummaryAnswer]]:
-    """Return the answers that a summary gives to each question, none to those that it does not answer; a long summary
-    is read in parts. With `read_whole`, an earlier answer stands only if all of these sentences were read for it."""
-    meant = examiner.antecedents(statements)
-    parts = await gather_all(
-        SummaryReader(judge, reader, questions, part, meant, read_whole).answers() for part in reader.parts(statements)
-    )
-    verdicts: dict[int, list[qa.SummaryAnswer]] = {}
-    for n in range(len(questions)):
-        answers = [results.verdicts[n] for results in parts if n in results.verdicts]
-        sure = [answer for answer in answers if answer.answered != UNSURE]
-        affirmative = [answer for answer in sure if answer.answered]
-        # A summary is silent only if every part was read and none left it open.
-        if affirmative or len(sure) == len(parts):
-            verdicts[n] = affirmative
-    return ItemResults(verdicts, first_error(parts))
-
-
 @dataclass(frozen=True, slots=True)
 class SummaryReader:
     """Answers questions about a document from one summary, or a part of one. What an earlier summary said to a question
@@ -325,6 +294,7 @@ class SummaryReader:
     meant: Mapping[int, Sequence[str]]
     """The sentences that each sentence refers back to; with these a sentence is known by its name."""
     read_whole: bool
+    """Whether an earlier answer stands only if all of these sentences were read for it."""
 
     async def answers(self) -> ItemResults[qa.SummaryAnswer]:
         """Return an answer to each question; the sentences are read for those that are not settled by what is known."""

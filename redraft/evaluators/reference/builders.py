@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, sqrt
-from typing import Any, get_args
+from typing import Any
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import (
@@ -42,6 +42,7 @@ from redraft.domain import (
 from redraft.errors import Advice, JudgingError, RejectedRequest, ReplyError, Set, TruncatedReasoning
 from redraft.evaluators.reference.exchange import pack_id
 from redraft.evaluators.reference.keyfacts import (
+    LEVELS,
     PROMPT_TOKENS,
     UNJUDGED,
     fact_batches,
@@ -514,7 +515,7 @@ class KeyFactBuilder(Builder):
         if not tree.kept:
             return tree, ""
         count, room = self.reader.tokenizer.count, self.reader.window - PROMPT_TOKENS - _QUERY_TOKENS
-        by_level = sorted(tree.kept, key=lambda fact: get_args(Level).index(fact.level))
+        by_level = sorted(tree.kept, key=lambda fact: LEVELS.index(fact.level))
         fitting: list[KeyFact] = []
         for fact in by_level:
             tokens = count(fact.text) + _LEVEL_TOKENS

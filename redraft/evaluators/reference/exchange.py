@@ -25,7 +25,7 @@ from redraft.domain import (
 )
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
-from redraft.fields import error_text
+from redraft.fields import first_error
 from redraft.settings import MAX_QUESTIONS
 from redraft.sources import STDIN, read_file, strict_json
 from redraft.store.store import Store
@@ -119,9 +119,8 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
         contents = _contents(store, data, document, place)
         problem = next(_problems(contents), "")
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ["keyfacts"] * (error.title == KeyFacts.__name__) + [*map(str, first["loc"])]
-        problem = f"this is not a pack: {': '.join(filter(None, ('.'.join(where), error_text(first))))}"
+        where = "keyfacts." * (error.title == KeyFacts.__name__)
+        problem = f"this is not a pack: {where}{first_error(error)}"
     except ValueError as error:
         problem = str(error)
     if problem:
