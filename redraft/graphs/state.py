@@ -20,6 +20,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
+from redraft.domain import RoundState
 from redraft.errors import UsageError
 from redraft.events import bound, stream_to
 from redraft.graphs.job import Job
@@ -192,11 +193,10 @@ class DraftState(DraftOutput, total=False):
     run: str
 
 
-class State(GraphOutput, DraftState, total=False):
+class State(RoundState, GraphOutput, DraftState, total=False):
     """The state of a run inside its graph, for resuming and for whoever streams it: ids and small values."""
 
     order: Annotated[Task, EphemeralValue]
-    round: int
     best: str
     first: str
     due: list[str]
@@ -205,8 +205,6 @@ class State(GraphOutput, DraftState, total=False):
     """The metric that judges it in one of the steps that run concurrently."""
     judged: Annotated[dict[str, MetricVerdict], merged]
     """The verdicts on the latest draft."""
-    scores: dict[str, float | None]
-    """The scores of the best draft."""
     standings: dict[str, str]
     """The status of each goal for the best draft: met, missed, or unsure if too few items have a verdict."""
     aims: list[str]
@@ -219,10 +217,6 @@ class State(GraphOutput, DraftState, total=False):
     """The next node, once that has been decided."""
     stop: str
     """Why the run has ended; empty while it continues."""
-    why: str
-    """The deciding model's reason for these findings, or for stopping."""
-    instruction: str
-    """The deciding model's instruction to the reviser."""
     way: Literal["edit", "correct"]
     """How the round revises: `edit` writes the whole text anew, `correct` corrects single sentences."""
     mending: list[str]

@@ -255,6 +255,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
             item = ContextItem(document.id, document.title, length, *contestant, step, length)
             try:
                 prepared = prepare(document, self.draft_settings(*contestant, cell, step))
+                prepared.plan  # noqa: B018  (refused where the document does not fit)
                 items.append(replace(item, end=prepared.chunks[-1].span.end))
             except RedraftError as error:
                 items.append(replace(item, failure=failure(DRAFTING, error)))
