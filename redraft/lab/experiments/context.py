@@ -442,7 +442,7 @@ class FactJudge:
         if not facts or not sentences:
             return (False,) * len(facts)
         results = await align_facts(self.judge, statements_of(sentences), [fact.text for fact in facts], self.reader)
-        return tuple(results.verdicts[n][0] if n in results.verdicts else None for n in range(len(facts)))
+        return tuple(bool(results.verdicts[n]) if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
         self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact], *, is_complete: bool
