@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as record
-from typing_extensions import TypedDict
 
 from redraft.document import Chunk as Chunk
 from redraft.document import Document as Document
@@ -354,26 +353,6 @@ class Finding(JudgedPoint):
         """Return a judge's own words: on what an answer lacks, or on a sentence or all of the draft, about which no
         question was asked."""
         return self.missing or ("" if self.answer else self.expected)
-
-
-class ReviewQuestion(TypedDict):
-    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
-
-    run: str
-    round: int
-    draft: str
-    text: str
-    words: int
-    scores: dict[str, float | None]
-    goals: dict[str, float]
-    findings: list[dict[str, Any]]
-    """The findings as JSON. An answer names them by id, or by number, counted from 1."""
-    why: str
-    """Why these findings, if a model decided."""
-    instruction: str
-    """Its instruction to the reviser."""
-    problem: str
-    """What was wrong with the last answer; empty if there was none."""
 
 
 REVIEW = "review"

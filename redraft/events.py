@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
+from typing_extensions import TypedDict
 
 from redraft.domain import (
     DEFERRED,
     Finding,
     ItemCounts,
     Piece,
-    ReviewQuestion,
     Round,
     Usage,
     Verdict,
@@ -138,6 +138,32 @@ class RoundSettled(Round):
     scores: Mapping[str, float | None] = field(default_factory=dict)
     standings: Mapping[str, str] = field(default_factory=dict)
     """Whether the draft meets each goal: met, missed, or unsure where too few items have a verdict."""
+
+
+class RoundState(TypedDict):
+    """What the state of a graph and its question to a person both say of a round."""
+
+    round: int
+    scores: dict[str, float | None]
+    """The scores of the best draft."""
+    why: str
+    """The deciding model's reason for the findings to fix, or for stopping; empty if none decided."""
+    instruction: str
+    """Its instruction to the reviser."""
+
+
+class ReviewQuestion(RoundState):
+    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
+
+    run: str
+    draft: str
+    text: str
+    words: int
+    goals: dict[str, float]
+    findings: list[dict[str, Any]]
+    """The findings as JSON. An answer names them by id, or by number, counted from 1."""
+    problem: str
+    """What was wrong with the last answer; empty if there was none."""
 
 
 @dataclass(frozen=True, slots=True)

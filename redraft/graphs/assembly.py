@@ -13,8 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
-from redraft.graphs.evaluation import add_judging
-from redraft.graphs.refinement import add_refinement
+from redraft.graphs import evaluation, refinement
 from redraft.graphs.state import (
     GraphContext,
     GraphInput,
@@ -27,6 +26,8 @@ from redraft.graphs.state import (
     Strategy,
     Task,
     Update,
+    Work,
+    node,
     refuse_new_order,
     session_of,
     streaming,
@@ -82,13 +83,23 @@ def _built(strategy: str | Strategy, scope: Scope, session: SessionProtocol | No
         graph.add_node("draft", _draft(strategy, session))
         graph.add_edge("begin", "draft")
         drafted = "draft"
-    if scope == "summarize":
-        graph.add_edge(drafted, "finish")
-    else:
-        graph.add_edge(drafted, "judge")
-        add_judging(graph, session, "settle" if scope == "refine" else "finish")
+    graph.add_edge(drafted, "finish" if scope == "summarize" else "judge")
+    steps: list[Work] = []
+    if scope != "summarize":
+        steps += [evaluation.judge, evaluation.metric, evaluation.gather]
+        judged = "settle" if scope == "refine" else "finish"
+        graph.add_conditional_edges("judge", evaluation.metric_steps, ["metric"])
+        graph.add_edge("metric", "gather")
+        graph.add_conditional_edges(
+            "gather", lambda state: evaluation.metric_steps(state) or judged, ["metric", judged]
+        )
     if scope == "refine":
-        add_refinement(graph, session)
+        steps += [refinement.settle, refinement.decide, refinement.review, refinement.revise]
+        for name, following in (("settle", ()), ("decide", ("review", "finish")), ("review", ("judge", "finish"))):
+            graph.add_conditional_edges(name, lambda state: state["next"], ["decide", "revise", *following])
+        graph.add_edge("revise", "judge")
+    for step in steps:
+        graph.add_node(step.__name__, node(step, session))
     graph.add_node("finish", _finish(session))
     graph.add_edge("finish", END)
     return graph

@@ -87,8 +87,9 @@ class Job:
     """The errors of metrics since the job was opened."""
 
     def __post_init__(self) -> None:
-        # All that is read from the store or takes long to measure, which no node waits for.
-        _ = self.writer, self.reviser, self.referees, self.judges if self.run.judging else None
+        # All that is read from the store or takes long to measure, which no node waits for. Without judges, nothing is
+        # measured, which would take longer than the rest of the run.
+        _ = self.writer, self.referees, (self.reviser, self.judges) if self.run.judging else ()
         _ = self.answerer if self.run.kind == "ask" else None
 
     def with_metrics(self, metrics: Sequence[str]) -> Self:
@@ -233,10 +234,9 @@ class Job:
     @cached_property
     def _reader(self) -> EvidenceReader:
         """Reads the document for the run's judges."""
-        judging, tokenizer = self.run.judging, self._judging_tokenizer
         settings = [worker.settings for worker in (*self.pool.judges, self.pool.validator)]
-        is_judged, reading = judging is not None, (judging or JudgeConfig()).evidence
-        return self.prepared.reader(settings, tokenizer, self.encoder, judged=is_judged, reading=reading)
+        reading = (self.run.judging or JudgeConfig()).evidence
+        return self.prepared.reader(settings, self._judging_tokenizer, self.encoder, reading)
 
     @property
     def _turns(self) -> range:

@@ -4,12 +4,12 @@ better draft."""
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 from typing import Any
 
-from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 from pydantic_core import to_jsonable_python
 
@@ -29,7 +29,6 @@ from redraft.domain import (
     Finding,
     Parent,
     PointAnswer,
-    ReviewQuestion,
     Round,
     Span,
     widened,
@@ -37,16 +36,15 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.base import ACCUSING
 from redraft.evaluators.metric_info import goal_status
-from redraft.events import Notice, RoundSettled, StageStarted
+from redraft.events import Notice, ReviewQuestion, RoundSettled, StageStarted
 from redraft.graphs import policy
 from redraft.graphs.job import Job
-from redraft.graphs.state import SessionProtocol, State, Update, node
+from redraft.graphs.state import State, Update
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput, DecideInput, EditInput, ReviseInput
 from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE, LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
-from redraft.store.runs import Run
 from redraft.store.table import now
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences_in
@@ -456,25 +454,21 @@ async def _editor_notes(
         stops.append(f"“{words_of_draft}” {question}".strip() if words_of_draft else question)
     notes: dict[str, Any] = {"stops": stops, "may_go": may_go, "keep": list(keep)}
     notes |= {**dict(request.inputs), "must_know": must_know[: policy.MOST_NEEDED]}
-    inputs, levels = EditInput(**notes), await _merged_summaries(job)
+    inputs, levels = EditInput(**notes), await off_loop(_merged_summaries, job)
     return replace(request, inputs=inputs, stops=findings.stops, missing=findings.missing, levels=levels)
 
 
-async def _merged_summaries(job: Job) -> PartSummaries:
-    """Return the summaries of the document's parts that this run, or an earlier one for the same question, was merged
+def _merged_summaries(job: Job) -> PartSummaries:
+    """Return the summaries of the document's parts that this run, or the latest one for the same question, was merged
     from; nothing without any."""
-    settings = job.run.settings
-
-    def is_merged(run: Run) -> bool:
-        same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
-        return same and run.settings.draft_strategy == MERGING and run.settings.until is None
-
-    runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
-    for run in filter(is_merged, [job.run, *runs]):
-        levels: dict[int, list[str]] = {}
-        for piece in await off_loop(job.store.runs.pieces, run.id):
-            levels.setdefault(piece.level, []).append(piece.text)
-        if len(levels.get(0, ())) > 1:
+    runs, sought = job.store.runs, (job.run.settings.query, job.run.settings.language, MERGING, None)
+    for run in chain([job.run], runs.newest(documents=[job.document.id])):
+        settings, levels = run.settings, defaultdict[int, list[str]](list)
+        if (settings.query, settings.language, settings.draft_strategy, settings.until) != sought:
+            continue
+        for piece in runs.pieces(run.id):
+            levels[piece.level].append(piece.text)
+        if len(levels[0]) > 1:
             return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
     return ()
 
@@ -497,21 +491,6 @@ async def _summarize_parts(job: Job, room: int) -> PartSummaries:
 
     texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
     return (tuple(text for text in texts if text),)
-
-
-def next_node(state: State) -> str:
-    """Go to the node that the previous step chose."""
-    return state["next"]
-
-
-def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
-    """Add the refinement steps, from `settle` to `finish`, after those of judging."""
-    for step in (settle, decide, review, revise):
-        graph.add_node(step.__name__, node(step, session))
-    graph.add_conditional_edges("settle", next_node, ["decide", "revise"])
-    graph.add_conditional_edges("decide", next_node, ["review", "revise", "decide", "finish"])
-    graph.add_conditional_edges("review", next_node, ["judge", "revise", "decide", "finish"])
-    graph.add_edge("revise", "judge")
 
 
 async def _stored_round(job: Job, number: int) -> Round | None:

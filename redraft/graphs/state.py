@@ -21,7 +21,7 @@ from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
-from redraft.events import bound, stream_to
+from redraft.events import RoundState, bound, stream_to
 from redraft.graphs.job import Job
 from redraft.graphs.plan import Plan, Planner
 from redraft.prompts.contract import Prompt
@@ -45,14 +45,9 @@ Scope = Literal["summarize", "evaluate", "refine"]
 """What a graph does with a draft: return it, judge it, or judge and refine it."""
 
 
-class MetricVerdict(TypedDict):
-    """What one metric says of a draft, in short; the findings are counted by kind."""
-
-    outcome: str
-    score: float | None
-    judged: int
-    unjudged: int
-    findings: dict[str, int]
+MetricVerdict = dict[str, Any]
+"""What one metric says of a draft, in short and as JSON: `outcome`, `score`, `judged` and `unjudged` of its evaluation,
+and as `findings` how many there are of each kind."""
 
 
 def merged(verdicts: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
@@ -192,11 +187,10 @@ class DraftState(DraftOutput, total=False):
     run: str
 
 
-class State(GraphOutput, DraftState, total=False):
+class State(GraphOutput, DraftState, RoundState, total=False):
     """The state of a run inside its graph, for resuming and for whoever streams it: ids and small values."""
 
     order: Annotated[Task, EphemeralValue]
-    round: int
     best: str
     first: str
     due: list[str]
@@ -205,8 +199,6 @@ class State(GraphOutput, DraftState, total=False):
     """The metric that judges it in one of the steps that run concurrently."""
     judged: Annotated[dict[str, MetricVerdict], merged]
     """The verdicts on the latest draft."""
-    scores: dict[str, float | None]
-    """The scores of the best draft."""
     standings: dict[str, str]
     """The status of each goal for the best draft: met, missed, or unsure if too few items have a verdict."""
     aims: list[str]
@@ -219,10 +211,6 @@ class State(GraphOutput, DraftState, total=False):
     """The next node, once that has been decided."""
     stop: str
     """Why the run has ended; empty while it continues."""
-    why: str
-    """The deciding model's reason for these findings, or for stopping."""
-    instruction: str
-    """The deciding model's instruction to the reviser."""
     way: Literal["edit", "correct"]
     """How the round revises: `edit` writes the whole text anew, `correct` corrects single sentences."""
     mending: list[str]

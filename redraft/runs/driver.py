@@ -18,7 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from pydantic import TypeAdapter
 
-from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, ReviewQuestion, widened
+from redraft.domain import GIVEN, OTHER, KeyFacts, Pack, Piece, widened
 from redraft.errors import (
     BudgetError,
     CheckpointError,
@@ -36,7 +36,7 @@ from redraft.errors import (
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
-from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
+from redraft.events import Event, Notice, PartDone, ReviewQuestion, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
 from redraft.graphs.job import Job
 from redraft.graphs.policy import ReviewAnswer, undecided_metrics

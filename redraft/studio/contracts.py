@@ -9,7 +9,8 @@ from pydantic.dataclasses import dataclass as record
 
 from redraft.batches.sources import DocumentResult
 from redraft.batches.tables import BatchSnapshot
-from redraft.domain import DEFERRED, Finding, Piece, ReviewQuestion, computed
+from redraft.domain import DEFERRED, Finding, Piece, computed
+from redraft.events import ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory
 from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
