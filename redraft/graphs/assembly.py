@@ -33,11 +33,10 @@ from redraft.graphs.state import (
     streaming,
 )
 from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
-from redraft.settings import AUTO
+from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.connection import off_loop, thread_of
 
 Graph = StateGraph[State, Any, GraphInput, GraphOutput]
-_OWN_DRAFT = "given"
 
 
 def summarizer(
@@ -64,10 +63,10 @@ def refine(*, session: SessionProtocol | None = None) -> Graph:
     """Judge the given summary and refine it until it meets its goals: `{"order": {"source": ..., "summary": ...}}`.
     Streams and raises as `summarizer` does. "summary" is a text, a path, or the id that `await session.add(text)`
     returns."""
-    return _built(_OWN_DRAFT, "refine", session)
+    return _built(GIVEN_STRATEGY, "refine", session)
 
 
-def judge(strategy: str | Strategy = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
+def judge(strategy: str | Strategy = GIVEN_STRATEGY, *, session: SessionProtocol | None = None) -> Graph:
     """Judge the given summary by every metric concurrently: `{"order": {"source": ..., "summary": ...}}`. With a
     strategy, a summary is drafted first."""
     return _built(strategy, "evaluate", session)
@@ -79,7 +78,7 @@ def _built(strategy: str | Strategy, scope: Scope, session: SessionProtocol | No
     graph.add_node("begin", _begin(strategy, scope, session), input_schema=GraphInput)
     graph.add_edge(START, "begin")
     drafted = "begin"
-    if strategy != _OWN_DRAFT:
+    if strategy != GIVEN_STRATEGY:
         graph.add_node("draft", _draft(strategy, session))
         graph.add_edge("begin", "draft")
         drafted = "draft"
@@ -127,7 +126,7 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Runn
             async with opened.at_work(run) as job:
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "stop": "", "judged": {}, "scores": {}}
                 # A thread may have been used for another run before.
-                return {**new, "next": "", "draft": await job.given_draft() if strategy == _OWN_DRAFT else ""}
+                return {**new, "next": "", "draft": await job.given_draft() if strategy == GIVEN_STRATEGY else ""}
 
     # LangGraph needs a synchronous counterpart of the asynchronous node.
     return RunnableLambda(explain, begin)
@@ -138,7 +137,7 @@ def _chosen(strategy: str, order: Task) -> str:
     requested = name_of(order.get("strategy") or strategy)
     if requested == strategy or strategy == AUTO:
         return requested
-    does = "judges a summary that it is given" if strategy == _OWN_DRAFT else f"drafts by {strategy}"
+    does = "judges a summary that it is given" if strategy == GIVEN_STRATEGY else f"drafts by {strategy}"
     raise UsageError(
         f"the graph {does}, so the strategy {requested!r} in its order makes no difference",
         hint=f"leave it out, or build the graph with it, such as redraft.graphs.summarizer({requested!r})",
@@ -155,10 +154,9 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
         """Draft by the strategy chosen for the document; how many planned calls are left is announced first."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
-                plan, planned = job.plan, job.plan.expected_calls
                 done = len(await off_loop(job.store.runs.pieces, job.run.id))
-                if plan.calls:
-                    job.observe(StageStarted("drafting", max(0, planned - done)))
+                if job.plan.calls:
+                    job.observe(StageStarted("drafting", max(0, job.plan.expected_calls - done)))
             return dict(await drafting.ainvoke({"run": state["run"]}, config))
 
     return draft

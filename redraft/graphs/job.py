@@ -51,7 +51,6 @@ from redraft.evaluators.preference import Referee
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
-from redraft.prompts.summarization import Outline
 from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -274,10 +273,6 @@ class Job:
         begin = max((mark.start for mark in self.document.members if mark.start <= chunk.span.start), default=0)
         word_limit = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), word_limit)
-
-    async def outline(self) -> Outline | None:
-        """Return the outline of the document, if there is or can be one."""
-        return await self.outliner.outline() if self.outliner else None
 
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""

@@ -30,8 +30,6 @@ class PreparedDocument:
 
     document: Document
     """The document with its language."""
-    language_key: str
-    """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
     tokenizer: Tokenizer
     book: PromptBook

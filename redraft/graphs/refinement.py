@@ -45,7 +45,7 @@ from redraft.prompts.revision import ChooseInput, DecideInput, EditInput, Revise
 from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE, LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
-from redraft.store.table import now
+from redraft.store.table import now, ordered
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences_in
 from redraft.text.words import count, count_words, enumeration, has_words, is_unspaced, spaced
@@ -96,7 +96,9 @@ async def settle(state: State, job: Job) -> Update:
     requests_to_fix = [finding for finding in requests if finding.id in state["to_fix"]]
     revised = _Revised(best, draft, before, after, is_requested=bool(requests_to_fix))
     comparison = await _comparison(job, revised) if is_new_text and not errors else None
-    round_ = await _stored_round(job, number) or Round(number, draft.id, best.id)
+    # Nobody revised a draft that was edited by hand.
+    stored = await off_loop(job.store.rounds.first, run=job.run.id, key=ordered(number))
+    round_ = stored or Round(number, draft.id, best.id)
     accepted, reason = _ruling(state, job, revised, round_.answers, comparison)
     round_ = replace(round_, accepted=accepted, reason=reason, comparison=comparison)
     await job.keep_round(round_)
@@ -373,7 +375,7 @@ async def revise(state: State, job: Job) -> Update:
     why, instruction = state["why"], state["instruction"]
     round_ = Round(number, draft, state["best"], tuple(state["aims"]), tuple(to_fix), why=why, instruction=instruction)
     if mending:
-        round_ = await _stored_round(job, number) or round_
+        round_ = await off_loop(job.store.rounds.first, run=job.run.id, key=ordered(number)) or round_
     await job.keep_round(replace(round_, draft=draft, answers=(*round_.answers, *answers)))
     # What the reviser contests with words of the document is ruled on, each quote once.
     quotes = {answer.finding: answer.said for answer in answers if answer.became == "kept"}
@@ -408,7 +410,7 @@ async def _brief(
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    outline = await job.outline()
+    outline = await job.outliner.outline() if job.outliner else None
     inputs = ReviseInput(
         summary=base.text, points=[], words=job.revision_words, outline=outline_text(outline) if outline else None
     )
@@ -491,9 +493,3 @@ async def _summarize_parts(job: Job, room: int) -> PartSummaries:
 
     texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
     return (tuple(text for text in texts if text),)
-
-
-async def _stored_round(job: Job, number: int) -> Round | None:
-    """Return the round of this number; None where a draft was edited by hand, which nobody revised."""
-    rounds = await off_loop(job.store.rounds.of, job.run.id)
-    return next((round_ for round_ in rounds if round_.number == number), None)

@@ -62,27 +62,22 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
-# What a session is made with, and one of its runs cannot have otherwise.
-_OF_A_SESSION = {"model", "base_url", "key_env", "source_language", "replies", "metrics"}
-_OF_A_SESSION |= {"judges", "validator", "confirm", "decider"}
-
-
-def _option_types() -> dict[str, Any]:
-    """Return the types of what one run may override, by name. A path, and a strategy, may be passed as an object."""
-    settings = [
-        (name, field.annotation)
-        for part in (DraftConfig, JudgeConfig, RefineConfig)
-        for name, field in part.model_fields.items()
-        if (option_of(part, name) or name == "max_tokens") and name not in _OF_A_SESSION
-    ]
-    passed = Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
-    return {**dict(settings), "strategy": StrategyName | passed, "prompts": str | Path, "embeddings": str | Path | None}
-
-
 if TYPE_CHECKING:
     from redraft.graphs.options import Options as Options
 else:
-    Options = TypedDict("Options", _option_types(), total=False)
+    # What a session is made with, and one of its runs cannot have otherwise.
+    _of_a_session = {"model", "base_url", "key_env", "source_language", "replies", "metrics"}
+    _of_a_session |= {"judges", "validator", "confirm", "decider"}
+    _types = {
+        name: field.annotation
+        for part in (DraftConfig, JudgeConfig, RefineConfig)
+        for name, field in part.model_fields.items()
+        if (option_of(part, name) or name == "max_tokens") and name not in _of_a_session
+    }
+    # These may be passed as objects.
+    _strategy = Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+    _types |= {"strategy": StrategyName | _strategy, "prompts": str | Path, "embeddings": str | Path | None}
+    Options = TypedDict("Options", _types, total=False)
     Options.__doc__ = """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and
     `RefineConfig` by name. Models, addresses and keys are not among these: they are usually in the session's settings,
     but are accepted, with `judge_base_url` for `JudgeConfig.base_url`. A strategy of an installed package is named in

@@ -196,7 +196,7 @@ async def test_last_merge_sees_outline_and_kind(tmp_path: Path) -> None:
     assert merges[-1].given.kind == "narrative"
     assert "the keeper: who tends it" in merges[-1].text
     async with desk.session() as session, runner_of(session).at_work(result.run.id) as job:
-        outline = await job.outline()
+        outline = await job.outliner.outline() if job.outliner else None
     assert outline is not None
     assert outline_text(outline) == outline_text(OUTLINE)
     # Its parts are known by their places.
