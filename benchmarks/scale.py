@@ -150,7 +150,7 @@ def fill(store: Store, name: str, documents: int) -> None:
     with store.connection.writing() as raw:
         if not raw.execute("SELECT 1 FROM runs WHERE id = 'r0'").fetchone():
             order = Summarize(settings=DraftConfig(words=200))
-            store.runs.add(Run("r0", "r0", content_id(text), order, {}, "estimate", "0"))
+            store.runs.add(Run("r0", order, {}, "0", identity="r0", document=content_id(text), tokenizer="estimate"))
         first = dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone())
         columns = [name for name in first if name not in ("id", "rowid")]
         Batches(store).open(Batch(name, {}, {}))

@@ -16,6 +16,7 @@ from redraft.domain import Draft as Draft
 from redraft.domain import Evaluation as Evaluation
 from redraft.domain import Evidence as Evidence
 from redraft.domain import Finding as Finding
+from redraft.domain import ReviewQuestion as ReviewQuestion
 from redraft.domain import Span as Span
 from redraft.domain import Usage as Usage
 from redraft.errors import RedraftError as RedraftError
@@ -24,7 +25,6 @@ from redraft.evaluators.base import Case as Case
 from redraft.evaluators.base import Evaluator as Evaluator
 from redraft.evaluators.rubric import Rubric as Rubric
 from redraft.events import Event as Event
-from redraft.events import ReviewQuestion as ReviewQuestion
 from redraft.graphs.policy import ReviewAnswer as ReviewAnswer
 from redraft.graphs.state import Options as Options
 from redraft.llm.base import Model as Model

@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
-from typing_extensions import TypedDict
 
 from redraft.domain import (
     DEFERRED,
     Finding,
-    ItemCounts,
     Piece,
+    ReviewQuestion,
     Round,
     Usage,
     Verdict,
@@ -140,32 +139,6 @@ class RoundSettled(Round):
     """Whether the draft meets each goal: met, missed, or unsure where too few items have a verdict."""
 
 
-class RoundState(TypedDict):
-    """What the state of a graph and its question to a person both say of a round."""
-
-    round: int
-    scores: dict[str, float | None]
-    """The scores of the best draft."""
-    why: str
-    """The deciding model's reason for the findings to fix, or for stopping; empty if none decided."""
-    instruction: str
-    """Its instruction to the reviser."""
-
-
-class ReviewQuestion(RoundState):
-    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
-
-    run: str
-    draft: str
-    text: str
-    words: int
-    goals: dict[str, float]
-    findings: list[dict[str, Any]]
-    """The findings as JSON. An answer names them by id, or by number, counted from 1."""
-    problem: str
-    """What was wrong with the last answer; empty if there was none."""
-
-
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """The run waits for a person to answer `question`, and continues after that."""
@@ -216,6 +189,34 @@ class BatchUse:
     """The documents finished per minute in the last ten minutes."""
     seconds_left: float | None = field(default=None, compare=False)
     """The estimated seconds left at this pace."""
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class ItemCounts:
+    """The number of documents of a batch in each state."""
+
+    waiting: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    aside: int = 0
+    short: int = 0
+    """How many of the done items have gaps or missed a goal."""
+
+    @computed
+    def all(self) -> int:
+        """Return the number of all items."""
+        return self.left + self.ended
+
+    @property
+    def ended(self) -> int:
+        """Return the number of items that are finished."""
+        return self.done + self.failed + self.aside
+
+    @property
+    def left(self) -> int:
+        """Return the number of items that are not finished, including those leased by a worker that may have died."""
+        return self.waiting + self.leased
 
 
 @record(frozen=True, slots=True, config=DEFERRED)

@@ -13,7 +13,7 @@ import click
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli.terminal import say, say_markdown
 from redraft.cli.views.progress import ProgressLine
-from redraft.events import ReviewQuestion
+from redraft.domain import ReviewQuestion
 from redraft.report.history.results import document_read, findings_in, read_result
 from redraft.report.markdown.evaluation import finding_item, table
 from redraft.report.markdown.trace import score_items

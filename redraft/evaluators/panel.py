@@ -39,8 +39,7 @@ from redraft.evaluators.metric_info import (
     with_enough_verdicts,
     withdrawn,
 )
-from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
-from redraft.evaluators.reference.questions import PackBuilder
+from redraft.evaluators.reference.builders import KeyFactBuilder, PackBuilder
 from redraft.events import Notice, Observer
 from redraft.fields import error_text
 from redraft.llm.addresses import environment_keys, redacted

@@ -9,10 +9,9 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer
+from redraft.domain import REVIEW, DraftComparison, Evaluation, Finding, PointAnswer, ReviewQuestion
 from redraft.evaluators.base import ACCUSING, is_same_error
 from redraft.evaluators.metric_info import MetricAim, goal_status
-from redraft.events import ReviewQuestion
 from redraft.fields import Settings, error_text
 from redraft.prompts.revision import DraftHas, MustKnow
 from redraft.settings import FIGURES, NEWCOMER, FeedbackName, PolicyName, RefineConfig

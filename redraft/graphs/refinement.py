@@ -29,6 +29,7 @@ from redraft.domain import (
     Finding,
     Parent,
     PointAnswer,
+    ReviewQuestion,
     Round,
     Span,
     widened,
@@ -36,7 +37,7 @@ from redraft.domain import (
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.base import ACCUSING
 from redraft.evaluators.metric_info import goal_status
-from redraft.events import Notice, ReviewQuestion, RoundSettled, StageStarted
+from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs import policy
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update
@@ -295,8 +296,7 @@ async def _model_decision(
 async def review(state: State, job: Job) -> Update:
     """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
-    evaluations = await job.judged(best)
-    draft = await job.draft(best)
+    evaluations, draft = await job.judged(best), await job.draft(best)
     question: ReviewQuestion = {
         "run": draft.run,
         "round": number,
@@ -373,9 +373,9 @@ async def revise(state: State, job: Job) -> Update:
     notes = tuple(filter(None, (note, unread_note, dropped_note)))
     draft = await job.keep(text, f"{origin}{base.id}", notes, parents, number=number)
     why, instruction = state["why"], state["instruction"]
-    round_ = Round(number, draft, state["best"], tuple(state["aims"]), tuple(to_fix), why=why, instruction=instruction)
-    if mending:
-        round_ = await off_loop(job.store.rounds.first, run=job.run.id, key=ordered(number)) or round_
+    new = Round(number, draft, state["best"], tuple(state["aims"]), tuple(to_fix), why=why, instruction=instruction)
+    stored = await off_loop(job.store.rounds.first, run=job.run.id, key=ordered(number)) if mending else None
+    round_ = stored or new
     await job.keep_round(replace(round_, draft=draft, answers=(*round_.answers, *answers)))
     # What the reviser contests with words of the document is ruled on, each quote once.
     quotes = {answer.finding: answer.said for answer in answers if answer.became == "kept"}

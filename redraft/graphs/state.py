@@ -20,8 +20,9 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
+from redraft.domain import RoundState
 from redraft.errors import UsageError
-from redraft.events import RoundState, bound, stream_to
+from redraft.events import bound, stream_to
 from redraft.fields import option_of
 from redraft.graphs.job import Job
 from redraft.graphs.plan import Plan, Planner
@@ -150,7 +151,7 @@ class DraftState(DraftOutput, total=False):
     run: str
 
 
-class State(GraphOutput, DraftState, RoundState, total=False):
+class State(RoundState, GraphOutput, DraftState, total=False):
     """The state of a run inside its graph, for resuming and for whoever streams it: ids and small values."""
 
     order: Annotated[Task, EphemeralValue]

@@ -421,6 +421,7 @@ class DryRuns(Runner):
     async def run_prepared(self, prepared: PreparedDocument, order: Order) -> Result:
         """Run what was prepared. Questions and key facts of the user's store are replaced by
         ones built here first, which are not counted."""
+        prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
         if self.user_store is not None:
             self.store.documents.add(prepared.document)
             self.store.learn(self.user_store, prepared.document.id)
@@ -509,11 +510,8 @@ def plan_run(
     """Return what a run takes beyond what is in the `user_store`, on a document or one that is prepared. No model is
     asked, no server for its window, and nothing is stored. `defaults` have the user's own models and metrics. With the
     number of requests that are made `at_once`, the time is estimated, and a run that could not begin is refused."""
-    session_order, notes = defaults or SessionOrder(), list[str]()
-    if isinstance(document, PreparedDocument):
-        prepared = document
-    else:
-        prepared, order, notes = prepare_run(document, order, known_window, session_order.roles.objects)
+    session_order = defaults or SessionOrder()
+    prepared, order, notes = prepare_run(document, order, known_window, session_order.roles.objects)
     if at_once and user_store is not None:
         check_judging(order, prepared, user_store, session_order.evaluators)
 

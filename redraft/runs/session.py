@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
-from redraft.domain import Document, Finding
+from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.events import Event, Observer, ReviewQuestion, ignore_event
+from redraft.events import Event, Observer, ignore_event
 from redraft.fields import list_argument, settings_argument
 from redraft.graphs.state import Options, Strategy
 from redraft.graphs.strategies import name_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, islice
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -59,33 +59,39 @@ class DamagedRun(RunError, code="damaged"):
     """The row of a run cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A stored run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What a run, its line in a list and its result have in common."""
 
-    id: str
     identity: str
     document: str
-    order: Annotated[Order, BeforeValidator(stored_order)]
-    prompt_hashes: dict[str, str]
     tokenizer: str
-    version: str
-    """The version of redraft and, after `with`, the package of a custom strategy."""
     experiment: str | None = None
     """The experiment that started it, if any."""
     parent: str | None = None
     """The run that this was forked from, or repeats with changes; it may have been deleted."""
-    status: Status = "running"
     stop_reason: str | None = None
     why: str = ""
     """The agent's reason for stopping, if an agent led the run."""
-    error: dict[str, Any] | None = field(default=None)
-    draft: str | None = None
+    notes: tuple[str, ...] = ()
+    """What was assumed when it began, such as the window of its model."""
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
-    notes: tuple[str, ...] = ()
-    """What was assumed when it began, such as the window of its model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run(RunRecord):
+    """A stored run."""
+
+    id: str
+    order: Annotated[Order, BeforeValidator(stored_order)]
+    prompt_hashes: dict[str, str]
+    version: str
+    """The version of redraft and, after `with`, the package of a custom strategy."""
+    status: Status = "running"
+    error: dict[str, Any] | None = None
+    draft: str | None = None
     source_notes: tuple[str, ...] | None = None
     """What was noted when its document was read. Another run may have read the same text from other files."""
 

@@ -9,8 +9,7 @@ from pydantic.dataclasses import dataclass as record
 
 from redraft.batches.sources import DocumentResult
 from redraft.batches.tables import BatchSnapshot
-from redraft.domain import DEFERRED, Finding, Piece, computed
-from redraft.events import ReviewQuestion
+from redraft.domain import DEFERRED, Finding, Piece, ReviewQuestion, computed
 from redraft.report.dossier.contents import FindingHistory
 from redraft.report.history.citations import Citation, NumberedSentence
 from redraft.report.history.lineage import TracedSentence
@@ -29,6 +28,7 @@ StartedRun = create_model("StartedRun", run=str, events=str)
 """A run that has started, and the address of its events."""
 
 
+@record(frozen=True, kw_only=True, config=DEFERRED)
 class RunStatus(RunSummary):
     """The status of a run."""
 

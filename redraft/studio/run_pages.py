@@ -4,6 +4,7 @@ of its drafts.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
+from redraft.domain import record_json
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import scoring, with_rubrics
 from redraft.fields import validated
@@ -166,7 +168,8 @@ async def run(request: Request) -> Response:
         return page(request, "live", "runs", run=status)
     if status.kind not in DRAFTED:
         word = partial(with_names, names=status.shown_names)
-        content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
+        record = record_json(await read(request, run_views.result_of, status.run))
+        content = json.dumps(record, ensure_ascii=False, indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         judgment = await read(request, _judgment, status.run, status.shown_names) if status.kind == "compare" else ""
         listed = await read(request, lambda store: call_rows(calls(store, status.run), word))

@@ -12,7 +12,8 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft import Limits, Result, Session
 from redraft.agents.reviser import read_reply
-from redraft.events import Event, ReviewQuestion, StageStarted
+from redraft.domain import ReviewQuestion
+from redraft.events import Event, StageStarted
 from redraft.settings import DraftConfig
 from tests.judges import Harness, Json, PerfectModel, ScriptedReply, Sheet, summary_of
 from tests.runs.test_refining import stories

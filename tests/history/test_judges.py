@@ -18,13 +18,13 @@ from redraft.domain import (
     Evidence,
     Pack,
     PackQuestion,
+    ReviewQuestion,
     Span,
     record_json,
 )
 from redraft.errors import RunError
 from redraft.evaluators import consistency, coverage, factual
 from redraft.evaluators.metric_info import GOOD_VERDICTS
-from redraft.events import ReviewQuestion
 from redraft.order import Evaluate
 from redraft.report.history.judges import By, basis, judged_by, quotes_of
 from redraft.report.history.results import findings_in

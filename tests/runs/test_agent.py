@@ -14,9 +14,9 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from redraft import Document, RefineConfig, Result
-from redraft.domain import record_json
+from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
-from redraft.events import Event, Notice, ReviewQuestion
+from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
 from redraft.llm.replies import read_value
 from redraft.prompts.revision import DecideInput, Decision, Point

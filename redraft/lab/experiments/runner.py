@@ -29,7 +29,7 @@ from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.models import ModelRole, assign_models, known_window, resolve
 from redraft.runs.open_runs import record_stop
-from redraft.runs.prepare import prepare, record
+from redraft.runs.prepare import record
 from redraft.runs.sync import run_to_end
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, PackPart
 from redraft.store.connection import off_loop
@@ -125,12 +125,12 @@ class DryExperimentRunner(ExperimentRunner):
     async def do_run(
         self,
         run: Run | None,  # noqa: ARG002
-        document: Document,
+        prepared: PreparedDocument,
         order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         """Count a run in memory."""
-        return await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
+        return await self.runs.run_prepared(prepared, order)
 
     def steps(self) -> list[PlanStep]:
         """Return the steps in the order in which they began."""
@@ -347,12 +347,12 @@ async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
 
 
-def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
+def refuse_if_none_fits(preparations: Sequence[Callable[[], PreparedDocument]]) -> None:
     """Raise the error of the first plan if none of the plans can be made, before anything is paid for."""
     errors: list[RedraftError] = []
-    for plan in plans:
+    for prepared in preparations:
         try:
-            plan()
+            prepared().plan  # noqa: B018
         except RedraftError as error:
             errors.append(error)
         else:
@@ -374,7 +374,7 @@ async def own_work(
     for warning in prepared.warnings:
         runner.observer(Notice(warning, everywhere=True))
     async with runner.opening:
-        run = await runner.open_own_run(prepared.document, order)
+        run = await runner.open_own_run(prepared, order)
         if run is None:
             if runner.stopped is not None:
                 raise runner.stopped

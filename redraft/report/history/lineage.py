@@ -190,12 +190,18 @@ class TextNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
-    """The origins of a draft, sentence by sentence."""
+class SourcedDraft:
+    """A draft of a run, and the document that it comes from."""
 
     run: str
     draft: str
     document: DocumentRead
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage(SourcedDraft):
+    """The origins of a draft, sentence by sentence."""
+
     sentences: tuple[TracedSentence, ...]
     text: Annotated[str, Field(exclude=True)]
     """The text of the draft."""

@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field
+from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation, widened
+from redraft.domain import DEFERRED, GIVEN, OTHER, Draft, Evaluation, widened
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
@@ -86,32 +87,27 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
 _PREVIEW = 160
 
 
+@record(frozen=True, kw_only=True, config=DEFERRED)
 class RunSummary(RunFacts):
     """A run in one line, for lists and status."""
 
-    created: str
-    updated: str
-    experiment: str | None
     part: bool
     """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
     """The run for which it summarizes a chapter."""
     shown_names: dict[str, str] = Field(default={}, exclude=True)
     """The names of its models for people."""
-    document: str
     title: str
     query: Line
     preview: Line = ""
     """The first words of the summary."""
     limit: int | None
     """The maximum number of words that was asked for."""
-    stop_reason: str
     preferred: str | None
     """The better of two summaries that were compared."""
     calls: int
     cost_usd: float | None
     """None if a price is unknown."""
-    seconds: float
 
 
 def latest_runs(
