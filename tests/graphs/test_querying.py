@@ -202,7 +202,6 @@ async def test_last_merge_sees_outline_and_kind(tmp_path: Path) -> None:
     # Its parts are known by their places.
     spans = {at: chunk.span for at, chunk in enumerate(job.chunks)}
     assert outline == DocumentOutline(**OUTLINE.model_dump(), places=spans)
-    assert isinstance(outline, DocumentOutline)
     assert outline.importance(Span(spans[0].start, spans[1].end)) == 3 * (spans[1].end - spans[1].start)
 
 
