@@ -30,7 +30,6 @@ from redraft.llm.langsmith import tracing
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
 from redraft.prompts.book import PromptBook
-from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import ModelRole, assign_models, is_at_openai, open_model, pool_of, same_identity
 from redraft.runs.order import SessionOrder
@@ -44,7 +43,7 @@ from redraft.store.sqlite import SqliteCheckpoints
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language
 from redraft.text.tokens import tokenizer_for
-from redraft.text.vectors import load_encoder
+from redraft.text.vectors import CachingEncoder, load_encoder
 
 # Seconds in which the thread of a saver ends.
 _TO_STOP = 5.0
