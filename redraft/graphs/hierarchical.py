@@ -78,6 +78,7 @@ class SummaryTree:
         try:
             for chunk, task in zip(self._job.chunks, tasks, strict=True):
                 if (piece := await task) is not None:
+                    self.pieces["0"] += 1
                     self._totals[0] = self._totals.get(0, 0) + piece.words
                     self._leaf_texts.append((chunk.span, piece.text))
                     await out.put(piece)
@@ -102,10 +103,7 @@ class SummaryTree:
             if job.run.settings.by_chapter:
                 # Chapters are summarized by runs of their own.
                 pieces = await off_loop(job.store.runs.pieces, job.run.id)
-                summary = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
-                if summary is not None:
-                    self.pieces["0"] += 1
-                return summary
+                return next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
             excerpt, level_words = job.excerpt(chunk), job.plan.levels[0].words
             words = count_words(excerpt)
             if not words:
@@ -121,7 +119,6 @@ class SummaryTree:
             if job.writer.says_nothing(completion.text):
                 self._silent += 1
                 return None
-            self.pieces["0"] += 1
             return await job.piece(completion, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _gather(self, level: int, below: _Stream) -> None:

@@ -34,7 +34,7 @@ from redraft.errors import (
     stored_advice,
 )
 from redraft.evaluators.base import Case, statements_of
-from redraft.evaluators.preference import prefer, same
+from redraft.evaluators.coherence import prefer, same
 from redraft.evaluators.statistics import Statistics
 from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
