@@ -108,7 +108,7 @@ def _finding(like: FindingHistory, number: int, place: Span) -> FindingHistory:
 
 
 def _call(like: CallEntry, number: int) -> CallEntry:
-    return like.model_copy(update={"number": number + 1, "began": number * 0.2, "seconds": 1.0 + number % 7})
+    return replace(like, number=number + 1, began=number * 0.2, seconds=1.0 + number % 7)
 
 
 def looked_at(path: Path) -> tuple[float, float, float]:

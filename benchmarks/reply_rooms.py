@@ -16,7 +16,7 @@ from statistics import median
 from benchmarks.common import options_of, table, use_vocabulary
 from benchmarks.languages import LANGUAGES, Questioned, chapter
 from redraft.agents.judge import wording_of
-from redraft.evaluators.reference.questions import QUESTION
+from redraft.evaluators.reference.builders import QUESTION
 from redraft.text.tokens import Tokenizer, tokenizer_named
 
 AT_ONCE = 12

@@ -36,11 +36,10 @@ from redraft.store.store import Store
 _CALLS = 6
 _TIMES = 41
 _CALL = Call(
-    *("r0", "", "openai:m", "merge", "h", "chunk 1", 0, 0.0, 512, 1, SENT, "2026", 0.0),
-    usage=Usage(1000, 200),
-    lost_tokens=1512,
+    run="r0", key="", model="openai:m", prompt="merge", prompt_hash="h", label="chunk 1", sample=0, temperature=0.0,
+    max_tokens=512, attempt=1, outcome=SENT, started="2026", seconds=0.0, usage=Usage(1000, 200), lost_tokens=1512,
     booked_usd=0.001,
-)
+)  # fmt: skip
 _LIKE_THE_FIRST = """
     INSERT INTO runs (id, {columns}) SELECT ?, {columns} FROM runs WHERE id = 'r0'
 """
@@ -150,7 +149,7 @@ def fill(store: Store, name: str, documents: int) -> None:
     with store.connection.writing() as raw:
         if not raw.execute("SELECT 1 FROM runs WHERE id = 'r0'").fetchone():
             order = Summarize(settings=DraftConfig(words=200))
-            store.runs.add(Run("r0", "r0", content_id(text), order, {}, "estimate", "0"))
+            store.runs.add(Run("r0", order, {}, "0", identity="r0", document=content_id(text), tokenizer="estimate"))
         first = dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone())
         columns = [name for name in first if name not in ("id", "rowid")]
         Batches(store).open(Batch(name, {}, {}))

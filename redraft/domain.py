@@ -36,9 +36,9 @@ def adapter_of(kind: type) -> TypeAdapter[Any]:
     return _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
 
 
-def record_json(record: object) -> dict[str, Any]:
-    """Return a record as JSON: its fields by their aliases, and its computed properties."""
-    content: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True)
+def record_json(record: object, exclude: Any = None) -> dict[str, Any]:
+    """Return a record as JSON: its fields by their aliases, without those in `exclude`, and its computed properties."""
+    content: dict[str, Any] = adapter_of(type(record)).dump_python(record, mode="json", by_alias=True, exclude=exclude)
     return content
 
 
@@ -212,34 +212,6 @@ class Totals:
     """By how much the limit was exceeded: replies may be longer than allowed."""
 
 
-@record(frozen=True, slots=True, config=DEFERRED)
-class ItemCounts:
-    """The number of documents of a batch in each state."""
-
-    waiting: int = 0
-    leased: int = 0
-    done: int = 0
-    failed: int = 0
-    aside: int = 0
-    short: int = 0
-    """How many of the done items have gaps or missed a goal."""
-
-    @computed
-    def all(self) -> int:
-        """Return the number of all items."""
-        return self.left + self.ended
-
-    @property
-    def ended(self) -> int:
-        """Return the number of items that are finished."""
-        return self.done + self.failed + self.aside
-
-    @property
-    def left(self) -> int:
-        """Return the number of items that are not finished, including those leased by a worker that may have died."""
-        return self.waiting + self.leased
-
-
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
 NOT_FOUND = (
@@ -356,22 +328,28 @@ class Finding(JudgedPoint):
         return self.missing or ("" if self.answer else self.expected)
 
 
-class ReviewQuestion(TypedDict):
+class RoundState(TypedDict):
+    """A round by its number, and what is known before its revision is written."""
+
+    round: int
+    scores: dict[str, float | None]
+    """The scores of the best draft."""
+    why: str
+    """Why these findings, or why to stop, if a model decided."""
+    instruction: str
+    """Its instruction to the reviser."""
+
+
+class ReviewQuestion(RoundState):
     """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
 
     run: str
-    round: int
     draft: str
     text: str
     words: int
-    scores: dict[str, float | None]
     goals: dict[str, float]
     findings: list[dict[str, Any]]
     """The findings as JSON. An answer names them by id, or by number, counted from 1."""
-    why: str
-    """Why these findings, if a model decided."""
-    instruction: str
-    """Its instruction to the reviser."""
     problem: str
     """What was wrong with the last answer; empty if there was none."""
 

@@ -18,7 +18,6 @@ from pydantic_core import to_jsonable_python
 from redraft.domain import (
     DEFERRED,
     Finding,
-    ItemCounts,
     Piece,
     ReviewQuestion,
     Round,
@@ -190,6 +189,34 @@ class BatchUse:
     """The documents finished per minute in the last ten minutes."""
     seconds_left: float | None = field(default=None, compare=False)
     """The estimated seconds left at this pace."""
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class ItemCounts:
+    """The number of documents of a batch in each state."""
+
+    waiting: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    aside: int = 0
+    short: int = 0
+    """How many of the done items have gaps or missed a goal."""
+
+    @computed
+    def all(self) -> int:
+        """Return the number of all items."""
+        return self.left + self.ended
+
+    @property
+    def ended(self) -> int:
+        """Return the number of items that are finished."""
+        return self.done + self.failed + self.aside
+
+    @property
+    def left(self) -> int:
+        """Return the number of items that are not finished, including those leased by a worker that may have died."""
+        return self.waiting + self.leased
 
 
 @record(frozen=True, slots=True, config=DEFERRED)

@@ -123,6 +123,21 @@ def joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
     return ItemResults(verdicts, first_error(accounts))
 
 
+async def in_parts(
+    readings: Iterable[Coroutine[Any, Any, ItemResults[VerdictT]]], count: int, says: Callable[[VerdictT], object]
+) -> ItemResults[list[VerdictT]]:
+    """Return on so many items the verdicts of those parts of a summary that say it, which is True for them; none where
+    every part was read, and it is False for all."""
+    parts = await gather_all(readings)
+    verdicts: dict[int, list[VerdictT]] = {}
+    for n in range(count):
+        of_parts = [part.verdicts[n] for part in parts if n in part.verdicts]
+        saying = [verdict for verdict in of_parts if says(verdict) is True]
+        if saying or [says(verdict) for verdict in of_parts] == [False] * len(parts):
+            verdicts[n] = saying
+    return ItemResults(verdicts, first_error(parts))
+
+
 async def _ask_batch(
     numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt, strangers: int = 0
 ) -> ItemResults[VerdictT]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Completion, Usage
 from redraft.errors import EmptyReply, RefusedReply
-from redraft.llm.base import Complaint, Model, Request, Sampling
+from redraft.llm.base import Complaint, Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt, texts_in
 from redraft.store.connection import off_loop
@@ -143,31 +144,48 @@ class _Tries:
         self.replies: list[_Reply] = []
         self._times_shrunk = 0
 
-    def widen(self, tokens_left: float) -> bool:
-        """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
-        before, times = self.room, sum(reply.cut and reply.kind in _ACCIDENTS for reply in self.replies)
-        if times <= _DOUBLED:
-            self.room = max(self.room, int(min(self.first_room * 2**times, tokens_left)))
-        return self.room >= 2 * before
+    def request(
+        self, prompt: Prompt[Any, str], prompt_input: BaseModel, temperature: float | None, sample: int, label: str
+    ) -> Request[Any, str]:
+        """Return the next request; the same one is made with another sample."""
+        if self.replies:
+            label = f"{label} try {len(self.replies) + 1}"
+        earlier = [reply.request for reply in self.replies if not reply.is_silent]
+        terms = [(request.given, request.sampling.max_tokens, request.complaint) for request in earlier]
+        # The same request with the same sample would be answered from the cache.
+        sample = sample * MAX_TRIES + terms.count((prompt_input, self.room, self.complaint))
+        sampling = Sampling(prompt.temperature if temperature is None else temperature, self.room, sample)
+        return Request(prompt, prompt_input, sampling, label, self.complaint)
 
-    def shrink(self, reply: _Reply) -> None:
-        """Lower the limit, if that may fix the flaw of the last reply."""
-        if reply.kind in ("short", "loop", "echo", "foreign"):
+    def adapt(self, reply: _Reply, tokens_left: float, needed: int, unit: str) -> None:
+        """Set the limits of the next request after a flawed reply: twice the room for one that was cut off, up to the
+        maximum, or else a lower limit, if that may fix the flaw, and a complaint. That has the reply, which `needed`
+        some tokens, if both fit into the `tokens_left` of the window."""
+        before, lost = self.room, [earlier.cut and earlier.kind in _ACCIDENTS for earlier in self.replies]
+        if lost[-1] and sum(lost) <= _DOUBLED:
+            self.room = max(before, int(min(self.first_room * 2 ** sum(lost), tokens_left)))
+        # A text that is too long had room enough.
+        if lost[-1] and self.room >= 2 * before:
             return
-        if reply.kind == "empty" and not (len(self.replies) > 1 and self.replies[-2].kind in _ACCIDENTS):
-            # The first empty reply is only reported.
-            return
-        if reply.kind == "long" and sum(earlier.kind == "long" for earlier in self.replies) == 1:
-            # The limit stays the same, and the complaint says by how much it was missed.
-            return
-        self._times_shrunk += 1
-        first, last, words = self.limits[0], self.limits[-1], reply.words
-        lower = self.limits[min(self._times_shrunk, len(self.limits) - 1)]
-        if words <= _SLIGHTLY * first:
-            lower = self.limit - (words - first) if first < words and reply.kind == "long" else lower
-            lower = max(lower, last, round(_MIN_SHARE * first))
-        # At least one word less: the same limit would be the same request.
-        self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
+        kinds, words = [earlier.kind for earlier in self.replies], reply.words
+        # The first empty reply is only reported.
+        is_reported = reply.kind == "empty" and not (len(kinds) > 1 and kinds[-2] in _ACCIDENTS)
+        # For the first that is too long the limit stays, and the complaint says by how much it was missed.
+        is_reported |= reply.kind == "long" and kinds.count("long") == 1
+        if not is_reported and reply.kind not in ("short", "loop", "echo", "foreign"):
+            self._times_shrunk += 1
+            first, last = self.limits[0], self.limits[-1]
+            lower = self.limits[min(self._times_shrunk, len(self.limits) - 1)]
+            if words <= _SLIGHTLY * first:
+                lower = self.limit - (words - first) if first < words and reply.kind == "long" else lower
+                lower = max(lower, last, round(_MIN_SHARE * first))
+            # At least one word less: the same limit would be the same request.
+            self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
+        self.room = max(self.first_room, int(min(self.room, tokens_left - _COMPLAINT_TOKENS)))
+        assert reply.flaw is not None, "a text without a flaw is used as it is"
+        fits = tokens_left >= needed + _COMPLAINT_TOKENS + self.room
+        complaint = reply.flaw.complaint(words, self.limit, unit)
+        self.complaint = Complaint.about(reply.distinct if fits else "", complaint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,91 +224,61 @@ class StructuredWriter:
         cap: int = 0,
         *,
         free: bool = False,
+        limits: Sequence[int] = (),
+        examine: Examine | None = None,
     ) -> Completion:
-        """Ask until the reply has at most `words` (or `maximum`) words, or `cap` tokens if there is a cap, and ends a
-        sentence, or is the sign that there is nothing to write; else keep the closest, or one of up to `at_worst`
-        words. `input_within` returns the prompt's input for a word limit. With a `source` the text has to be a summary
-        of it. A `free` text may be longer: `words` is what it usually needs, and `maximum` what there is room for."""
-
-        def examine(text: str) -> Flaw | None:
-            return None if self.is_sign(text) else self.flaw(text, source, words, words, maximum, cap, free=free)
-
-        room = max(self.tokens(max(words, maximum)), cap) + self.beside
+        """Ask until a reply has at most `words` (or `maximum`) words, or `cap` tokens if there is a cap, ends a
+        sentence, and summarizes its `source`, if there is one; or is the sign that there is nothing to write. An
+        `examine` finds flaws of its own. There is a try for each of the `limits`, and more for lost replies. Else keep
+        the reply closest to `words`, or after a few tries a whole text of up to `at_worst`. `input_within` returns the
+        prompt's input for a word limit. A `free` text may be longer: `words` is what it usually needs, and `maximum`
+        what there is room for. Raises `RefusedReply` if two replies are not a summary, whose calls are withdrawn."""
         # The full limit, then each time a tenth less.
-        limits = [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
-        return await self.tries(prompt, input_within, limits, examine, words, room, label, at_worst)
-
-    async def tries(
-        self,
-        prompt: Prompt[Any, str],
-        input_within: Callable[[int], BaseModel],
-        limits: Sequence[int],
-        examine: Examine,
-        target: int,
-        max_tokens: int,
-        label: str,
-        at_worst: int = 0,
-    ) -> Completion:
-        """Ask until a reply has no flaw, once per limit; then keep the one closest to `target` words. Lost replies are
-        not counted. After a few tries a whole text of up to `at_worst` words is accepted. Raises `RefusedReply` if two
-        replies are not a summary, whose calls are withdrawn."""
-        tries = _Tries(limits, max_tokens)
+        shrunk = [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
+        usual = partial(self.flaw, source=source, words=words, limit=words, maximum=maximum, cap=cap, free=free)
+        examine = examine or (lambda text: None if self.is_sign(text) else usual(text))
+        tries = _Tries(limits or shrunk, max(self.tokens(max(words, maximum)), cap) + self.beside)
         counted: list[_Reply] = []
         # Replies that were lost by accident are counted apart.
-        while len(counted) < len(limits) and len(tries.replies) - len(counted) <= MAX_TRIES:
-            prompt_input = input_within(tries.limit)
-            reply = await self._reply(prompt, prompt_input, tries, label, examine)
+        while len(counted) < len(tries.limits) and len(tries.replies) - len(counted) <= MAX_TRIES:
+            request = tries.request(prompt, input_within(tries.limit), self.temperature, self.sample, label)
+            try:
+                reply = self._checked(request, await self.model.ask(request), examine)
+            except EmptyReply as error:
+                is_cut = error.finish_reason == "length"
+                reply = _Reply(request, "", 0, "", is_cut, True, Flaw("empty", "empty"))
             if reply.flaw is None:
                 return Completion(reply.text, reply.words, len(tries.replies) + 1)
             tries.replies.append(reply)
             foreign = [earlier for earlier in tries.replies if earlier.kind == "foreign"]
             if reply.kind == "foreign" and len(foreign) >= _REFUSALS:
                 reason = f"the model wrote something other than a summary: {one_line(reply.text, _LONGEST_QUOTE)}"
-                if withdraw := getattr(self.model, "withdraw", None):
-                    for earlier in foreign:
-                        await withdraw(earlier.request, reason)
-                raise RefusedReply(reason, text=reply.text, usage=Usage(), place=reply.request.label)
+                withdraw: Any = getattr(self.model, "withdraw", None)
+                for earlier in foreign if withdraw else ():
+                    await withdraw(earlier.request, reason)
+                raise RefusedReply(reason, text=reply.text, usage=Usage(), place=request.label)
             counted = [earlier for earlier in tries.replies if earlier.kind not in _ACCIDENTS]
-            if len(counted) >= _FEW_TRIES:
-                long = [earlier for earlier in counted if earlier.kind == "long" and earlier.words <= at_worst]
-                # Texts whose length is their only flaw.
-                whole = [earlier for earlier in long if not earlier.cut and ends_sentence(earlier.text)]
-                if shortest := min(whole, key=lambda earlier: earlier.words, default=None):
-                    return Completion(shortest.text, shortest.words, len(tries.replies))
-            tokens_left = await off_loop(self.spare, prompt, prompt_input) if self.spare else inf
-            # A text that is too long had room enough.
-            if not (reply.cut and reply.kind in _ACCIDENTS and tries.widen(tokens_left)):
-                tries.shrink(reply)
-                tries.room = max(max_tokens, int(min(tries.room, tokens_left - _COMPLAINT_TOKENS)))
-                fits = tokens_left >= self.tokens(reply.words) + _COMPLAINT_TOKENS + tries.room
-                complaint = reply.flaw.complaint(reply.words, tries.limit, "characters" if self.characters else "words")
-                tries.complaint = Complaint.about(reply.distinct if fits else "", complaint)
+            long = [earlier for earlier in counted if earlier.kind == "long" and earlier.words <= at_worst]
+            # Texts whose length is their only flaw.
+            whole = [earlier for earlier in long if not earlier.cut and ends_sentence(earlier.text)]
+            if len(counted) >= _FEW_TRIES and whole:
+                shortest = min(whole, key=lambda earlier: earlier.words)
+                return Completion(shortest.text, shortest.words, len(tries.replies))
+            tokens_left = await off_loop(self.spare, prompt, request.given) if self.spare else inf
+            tries.adapt(reply, tokens_left, self.tokens(reply.words), "characters" if self.characters else "words")
         parts = [reply.usable_part(examine) for reply in tries.replies]
-        _, best = min(parts, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - target)))
+        _, best = min(parts, key=lambda part: (not part[1].text, not part[0], abs(part[1].words - words)))
         return replace(best, attempts=len(tries.replies))
 
-    async def _reply(
-        self, prompt: Prompt[Any, str], prompt_input: BaseModel, tries: _Tries, label: str, examine: Examine
-    ) -> _Reply:
-        temperature = prompt.temperature if self.temperature is None else self.temperature
-        if tries.replies:
-            label = f"{label} try {len(tries.replies) + 1}"
-        earlier = [attempt.request for attempt in tries.replies if not attempt.is_silent]
-        terms = [(request.given, request.sampling.max_tokens, request.complaint) for request in earlier]
-        # The same request with the same sample would be answered from the cache.
-        sample = self.sample * MAX_TRIES + terms.count((prompt_input, tries.room, tries.complaint))
-        sampling = Sampling(temperature, tries.room, sample)
-        request = Request(prompt, prompt_input, sampling, label, tries.complaint)
-        try:
-            reply = await self.model.ask(request)
-        except EmptyReply as error:
-            return _Reply(request, "", 0, "", error.finish_reason == "length", True, Flaw("empty", "empty"))
+    def _checked(self, request: Request[Any, str], reply: Reply[str], examine: Examine) -> _Reply:
+        """Return the text in a reply, with its flaw."""
+        room = request.sampling.max_tokens or 0
         # A server that ignores the limit of a reply may go on for megabytes, each of which takes seconds to check.
-        prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * tries.room + _SPARE_CHARACTERS])
+        prose = prose_in(self.read(reply.value)[: _CHARACTERS_A_TOKEN * room + _SPARE_CHARACTERS])
         # A rule, or a row of stars, is not text.
         text = prose if has_words(prose) else ""
         if self.instructions is not None:
-            text = without_copies(text, self.instructions(prompt, prompt_input), list(texts_in(prompt_input)))
+            text = without_copies(text, self.instructions(request.prompt, request.given), list(texts_in(request.given)))
         cut = reply.finish_reason == "length" and not CLOSED.search(reply.value)
         distinct = strip_loops(text)
         if has_words(prose) and 2 * count_words(text) < count_words(prose):

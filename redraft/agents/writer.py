@@ -150,13 +150,13 @@ class Writer:
             return Flaw("long" if words > target else "short", off)
 
         try:
-            completion = await writer.tries(
+            completion = await writer.within(
                 *self._asking(summarization.COMPRESS, summary=summary, current_words=current),
-                [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
-                examine,
                 target,
-                writer.tokens(max(limit, current)),
                 label,
+                max(limit, current),
+                limits=[max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
+                examine=examine,
             )
         except RefusedReply as error:
             return Completion(summary, current, 1, error.message)
@@ -178,8 +178,8 @@ class Writer:
 
         tidy_input, limits = summarization.TidyInput(summary=summary), [words] * _TIDY_TRIES
         try:
-            completion = await writer.tries(
-                summarization.TIDY, lambda _: tidy_input, limits, examine, words, writer.tokens(words), label
+            completion = await writer.within(
+                summarization.TIDY, lambda _: tidy_input, words, label, limits=limits, examine=examine
             )
         except RefusedReply as error:
             return Completion(summary, words, 1, f"{error.message}, so the untidied text is kept")

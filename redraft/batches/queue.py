@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from redraft.domain import ItemCounts
 from redraft.errors import RunCommand, RunError, Set, UsageError
+from redraft.events import ItemCounts
 from redraft.store.connection import Row, Transaction, storable
 from redraft.store.store import Store
 from redraft.store.table import IN_LIST, RecordTable, change_rows, in_list, insert_row, json_text, now

@@ -20,11 +20,11 @@ from redraft.batches.queue import Batch, Batches
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import BatchItem, file_name, items_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms
-from redraft.domain import ItemCounts, computed, record_json, widened
+from redraft.domain import computed, record_json, widened
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import COMPARES_WORDS, OFFLINE_CHECK
 from redraft.evaluators.statistics import MIN_VALUES
-from redraft.events import BatchUse
+from redraft.events import BatchUse, ItemCounts
 from redraft.report.tables import Cell, Report, Table, data_frame, figure, line, plain
 from redraft.sources import write
 from redraft.store.store import Store, check_store

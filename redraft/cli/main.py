@@ -125,15 +125,31 @@ def welcome(default: str, commands: Mapping[str, HelpEntry]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its exit code."""
+    """Run the command line, turn every outcome into an exit code, and exit with it. The last format decides whether
+    errors are JSON."""
     if arguments is None:
         exit_at_second_interrupt()
     words = list(sys.argv[1:] if arguments is None else arguments)
+    formats = [after for word, after in pairwise(words) if word == "--format"]
+    formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
+    as_json = "--json" in words or formats[-1:] == ["json"]
     # Loading modules creates no garbage, and collection would take a tenth of the time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     clean_streams()
     try:
-        code = _run(words)
+        try:
+            code = int(app.main(words, prog_name="redraft", standalone_mode=False) or DONE)
+        except click.ClickException as error:
+            if not as_json:
+                error.show()
+            where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
+            hint = f"see `{where} --help`"
+            code = _tell("usage", error.format_message(), hint, WRONG_USAGE, as_json=as_json, shown=True)
+        except RedraftError as error:
+            exit_code = next((_EXIT_CODES[kind] for kind in error.codes if kind in _EXIT_CODES), FAILED)
+            code = _tell(error.code, str(error), SHELL.render(error.fix), exit_code, as_json=as_json)
+        except (KeyboardInterrupt, click.Abort):
+            code = _tell("interrupted", "interrupted", "", INTERRUPTED, as_json=as_json)
         sys.stdout.flush()
     except OutputError as error:
         # The interpreter must not complain when it flushes at exit.
@@ -147,26 +163,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Skip the collection at exit, too.
         gc.freeze()
     sys.exit(code)
-
-
-def _run(words: Sequence[str]) -> int:
-    """Run a command and turn every outcome into an exit code. The last format decides whether errors are JSON."""
-    formats = [after for word, after in pairwise(words) if word == "--format"]
-    formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
-    as_json = "--json" in words or formats[-1:] == ["json"]
-    try:
-        code = app.main(words, prog_name="redraft", standalone_mode=False)
-    except click.ClickException as error:
-        if not as_json:
-            error.show()
-        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
-        return _tell("usage", error.format_message(), f"see `{where} --help`", WRONG_USAGE, as_json=as_json, shown=True)
-    except RedraftError as error:
-        exit_code = next((_EXIT_CODES[kind] for kind in error.codes if kind in _EXIT_CODES), FAILED)
-        return _tell(error.code, str(error), SHELL.render(error.fix), exit_code, as_json=as_json)
-    except (KeyboardInterrupt, click.Abort):
-        return _tell("interrupted", "interrupted", "", INTERRUPTED, as_json=as_json)
-    return int(code or DONE)
 
 
 def _tell(code: str, message: str, hint: str, exit_code: int, *, as_json: bool, shown: bool = False) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -57,6 +57,7 @@ def carry_out(
     if values["dry_run"]:
         from redraft.cli.views.plans import print_plan
         from redraft.runs.dry_run import plan_run
+        from redraft.runs.order import SessionOrder
 
         try:
             # What is answered already is looked up, if there is a store that can be read.
@@ -64,7 +65,7 @@ def carry_out(
         except StoreError:
             answers = None
         with answers or nullcontext():
-            plan = plan_run(document, order, parse_options.prices(values), answers)
+            plan = plan_run(document, order, SessionOrder(prices=parse_options.prices(values)), answers)
         if target.as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
@@ -85,10 +86,12 @@ def fill_form(document: Document, template: Template, order: Order, values: Mapp
     from redraft.cli.views.plans import show_form_plan
     from redraft.runs.dry_run import plan_run
     from redraft.runs.experiment_runner import fill, form_paper, order_of_section
+    from redraft.runs.order import SessionOrder
 
     contents, prices, quiet = (document, template, order), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:
-        plans = [plan_run(document, order_of_section(section, order), prices) for section in template.drafted]
+        defaults = SessionOrder(prices=prices)
+        plans = [plan_run(document, order_of_section(section, order), defaults) for section in template.drafted]
         return show_form_plan(template, plans, as_json=to.as_json)
     with Store(values["db"]) as store:
         form = run_experiment(
@@ -127,15 +130,17 @@ def run_and_finish(
             show(event)
 
         async def result_of_task() -> Result:
-            session = Session(
-                store, decider=decider, limits=limits, prices=prices, reviewer=reviewer(store, line), observer=observe
-            )
-            hints.own_places(values, runner_of(session).places)
-            async with session:
-                return await task(session)
+            async with until_stopped():
+                asking = reviewer(store, line)
+                session = Session(
+                    store, decider=decider, limits=limits, prices=prices, reviewer=asking, observer=observe
+                )
+                hints.own_places(values, runner_of(session).places)
+                async with session:
+                    return await task(session)
 
         try:
-            result = asyncio.run(run_until_stopped(result_of_task()))
+            result = asyncio.run(result_of_task())
         except (KeyboardInterrupt, asyncio.CancelledError):
             if not run:
                 raise KeyboardInterrupt from None
@@ -166,8 +171,13 @@ def run_experiment(
     from redraft.runs.experiment_runner import ExperimentRunner
 
     with open_progress(quiet=quiet) as (show, _):
+
+        async def result_of_task() -> T:
+            async with until_stopped():
+                return await task(ExperimentRunner(store, limits, prices, show))
+
         try:
-            return asyncio.run(run_until_stopped(task(ExperimentRunner(store, limits, prices, show))))
+            return asyncio.run(result_of_task())
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise StoppedError(f"stopped; {_KEPT}", hint=hints.GO_ON) from None
 
@@ -192,23 +202,22 @@ class StoppedError(RedraftError, code="interrupted"):
     """The user stopped a run or an experiment; the hint says how to continue."""
 
 
-async def run_until_stopped(task: Coroutine[Any, Any, T]) -> T:
-    """Run a task: SIGTERM stops it as cleanly as Ctrl-C, and tracing is off unless the user asked for it."""
+@asynccontextmanager
+async def until_stopped() -> AsyncIterator[None]:
+    """Within the context, SIGTERM stops the task as cleanly as Ctrl-C, and tracing is off unless the user asked for
+    it."""
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
     stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
     values = click.get_current_context().params
     spans: AbstractContextManager[None] = nullcontext()
-    try:
-        if values.get("send_spans"):
-            check_spans()
-            from redraft.integrations.opentelemetry import sending
+    if values.get("send_spans"):
+        check_spans()
+        from redraft.integrations.opentelemetry import sending
 
-            spans = sending(say)
-        with stopping, tracing(bool(values.get("trace_to_langsmith"))), spans:
-            return await task
-    finally:
-        task.close()  # If tracing or spans are unavailable, it was never awaited.
+        spans = sending(say)
+    with stopping, tracing(bool(values.get("trace_to_langsmith"))), spans:
+        yield
 
 
 def check_spans() -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from typing_extensions import override
@@ -16,7 +16,7 @@ from typing_extensions import override
 from redraft.agents import examiner
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
-from redraft.domain import Evaluation, Finding
+from redraft.domain import Evaluation, Finding, Pack, PackQuestion, Span
 from redraft.errors import UsageError
 from redraft.evaluators.base import (
     Case,
@@ -29,12 +29,12 @@ from redraft.evaluators.base import (
     panel_votes,
 )
 from redraft.evaluators.metric_info import UNSUPPORTED
-from redraft.evaluators.reference.questions import cited_for, evenly_spread
 from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.silence import is_answer
 from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.languages import is_foreign, language_of
+from redraft.text.retrieval import Ranker
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 from redraft.text.words import stemmer
@@ -48,6 +48,9 @@ CLAIM = EntryBudget(frame=46, words=38)
 """What an entry of a reply with one question may hold."""
 # Every other possible question about a sentence is asked.
 _ASKED_AS_A_RULE = 0.5
+# How many of the pack's questions count as being about the same thing.
+_NEAREST = 2
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +122,7 @@ class Consistency(ConfiguredMetric):
         panel = await panel_votes(case, claims, CONSISTENT, partial(self._votes, case))
         # What most judges agree on first, then by importance.
         order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
-        shown_claims: list[dict[str, object]] = []
-        for n, claim in enumerate(claims):
-            answer, likeness, _ = next(iter(panel.answers(n)), (None, None, ""))
-            shown_claim: dict[str, object] = {
-                "sentence": claim.statement.id,
-                "question": claim.asked.question,
-                "importance": claim.asked.importance,
-                "found": claim.asked.answer,
-                "expected": answer.answer if answer else "",
-                "place": answer.place if answer else None,
-                "likeness": None if likeness is None else round(likeness, 4),
-            }
-            shown_claims.append(shown_claim | panel.shown(n))
+        first_answers = [next(iter(panel.answers(n)), (None, None, "")) for n in range(len(claims))]
         return mean_evaluation(
             self,
             panel,
@@ -140,7 +131,19 @@ class Consistency(ConfiguredMetric):
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
-                "claims": shown_claims,
+                "claims": [
+                    {
+                        "sentence": claim.statement.id,
+                        "question": claim.asked.question,
+                        "importance": claim.asked.importance,
+                        "found": claim.asked.answer,
+                        "expected": answer.answer if answer else "",
+                        "place": answer.place if answer else None,
+                        "likeness": None if likeness is None else round(likeness, 4),
+                        **panel.shown(n),
+                    }
+                    for n, (claim, (answer, likeness, _)) in enumerate(zip(claims, first_answers, strict=True))
+                ],
             },
         )
 
@@ -240,6 +243,28 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
     )
 
 
+def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
+    """Return the places cited by the pack's questions that are closest to a question or claim."""
+    if pack is None or not pack.questions:
+        return ()
+    scores = _ranker(pack.questions).scores(text)
+    order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
+    spans = (pack.questions[at].evidence.span for at in order)
+    return tuple(dict.fromkeys(span for span in spans if span is not None))
+
+
+@lru_cache(maxsize=8)
+def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
+    texts = [f"{question.text} {question.answer}" for question in questions]
+    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
+
+
+def evenly_spread(items: Sequence[T], limit: int) -> list[T]:
+    """Return an evenly spread selection of at most this many."""
+    room = min(limit, len(items))
+    return [items[at * len(items) // room] for at in range(room)]
+
+
 async def questions_about(
     judge: Judge,
     statements: Sequence[qa.Statement],
@@ -286,12 +311,10 @@ _DECIMALS = 6
 def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
     """Return the measure called `name`; `cosine` needs an encoder. `judge` compares for equality only; the judge is
     asked about the rest."""
-    if name == "exact":
-        return exact
-    if name == "judge":
-        return lambda answer, second_answer: float(examiner.is_same(answer, second_answer))
-    if name == "rouge1":
-        return rouge1
+    measures: dict[str, Similarity] = {"exact": exact, "rouge1": rouge1}
+    measures["judge"] = lambda answer, second_answer: float(examiner.is_same(answer, second_answer))
+    if name in measures:
+        return measures[name]
     if encoder is None:
         raise UsageError(
             "the similarity cosine needs an embedding model",

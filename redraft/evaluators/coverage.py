@@ -21,9 +21,8 @@ from redraft.agents.judge import (
     Judge,
     Memory,
     ask_all,
-    first_error,
-    gather_all,
     in_batches,
+    in_parts,
     label_of,
 )
 from redraft.domain import Evaluation, Finding, PackQuestion
@@ -42,7 +41,7 @@ from redraft.evaluators.base import (
     weighted_mean,
 )
 from redraft.prompts import qa
-from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.contract import Unsure
 from redraft.settings import FormulaName
 from redraft.text.sanitizer import one_line
 from redraft.text.word_keys import telling
@@ -76,7 +75,6 @@ _TAG_TOKENS = 8
 
 _CheckedAnswer = tuple[qa.SummaryAnswer, examiner.AnswerComparison]
 """A judge's answer from the summary, and how it compares with the document's."""
-_Answers = PanelVotes[_CheckedAnswer]
 _Checked = dict[int, list[_CheckedAnswer]]
 """The answers to each question that has been asked."""
 
@@ -163,8 +161,10 @@ class Coverage(ConfiguredMetric):
     ) -> tuple[_Checked, str]:
         """Return the summary's answers to the questions that have a verdict, compared with the document's, and what
         went wrong. An answer in the document's words that its sentence has too needs no comparison."""
-        texts = [question.text for question in questions]
-        results = await answers_from_summary(judge, case.statements, texts, case.reader, read_whole=whole_summary)
+        texts, meant = [question.text for question in questions], examiner.antecedents(case.statements)
+        parts = case.reader.parts(case.statements)
+        readings = (SummaryReader(judge, case.reader, texts, part, meant, whole_summary).answers() for part in parts)
+        results = await in_parts(readings, len(texts), lambda answer: answer.answered)
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, qa.SummaryAnswer]] = []
         for n, summary_answers in sorted(results.verdicts.items()):
@@ -202,7 +202,7 @@ def cited_text(statements: Sequence[qa.Statement], question: str, answer: qa.Sum
     return " ".join(dict.fromkeys(statement.sentence for statement in statements if statement.sentence in texts))
 
 
-def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight: int) -> Finding:
+def _finding(case: Case, n: int, question: PackQuestion, panel: PanelVotes[_CheckedAnswer], weight: int) -> Finding:
     item = panel.items[n]
     finding = Finding(
         Coverage.name,
@@ -234,23 +234,17 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers, weight
         for _, comparison in answers
         if comparison.scope
     )
+    cited = [case.statements[number - 1].sentence for number in summary_answer.sentences]
+    words = telling(summary_answer.answer)
     return replace(
         finding,
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question differently from the document.",
-        sentence=wrong_sentence(case.statements, summary_answer),
+        sentence=max(cited, key=lambda sentence: len(words & telling(sentence)), default=""),
         found=summary_answer.answer,
         read=next(read, ""),
     )
-
-
-def wrong_sentence(statements: Sequence[qa.Statement], answer: qa.SummaryAnswer) -> str:
-    """Return the sentence that has most of the answer's words among those the answer rests on."""
-    sentence_of = {statement.id: statement.sentence for statement in statements}
-    rests_on = [sentence_of[number] for number in answer.sentences if number in sentence_of]
-    words = telling(answer.answer)
-    return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
 def shares(
@@ -288,103 +282,69 @@ def _name_of(*texts: str) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:_NAME_LETTERS]
 
 
-async def answers_from_summary(
-    judge: Judge,
-    statements: Sequence[qa.Statement],
-    questions: Sequence[str],
-    reader: EvidenceReader,
-    *,
-    read_whole: bool = False,
-) -> ItemResults[list[qa.SummaryAnswer]]:
-    """Return the answers that a summary gives to each question, none to those that it does not answer; a long summary
-    is read in parts. With `read_whole`, an earlier answer stands only if all of these sentences were read for it."""
-    meant = examiner.antecedents(statements)
-    parts = await gather_all(
-        SummaryReader(judge, reader, questions, part, meant, read_whole).answers() for part in reader.parts(statements)
-    )
-    verdicts: dict[int, list[qa.SummaryAnswer]] = {}
-    for n in range(len(questions)):
-        answers = [results.verdicts[n] for results in parts if n in results.verdicts]
-        sure = [answer for answer in answers if answer.answered != UNSURE]
-        affirmative = [answer for answer in sure if answer.answered]
-        # A summary is silent only if every part was read and none left it open.
-        if affirmative or len(sure) == len(parts):
-            verdicts[n] = affirmative
-    return ItemResults(verdicts, first_error(parts))
-
-
+@dataclass(frozen=True, slots=True)
 class SummaryReader:
     """Answers questions about a document from one summary, or a part of one. What an earlier summary said to a question
     stands while the sentences are there that said it, and its silence while there are no others."""
 
-    def __init__(
-        self,
-        judge: Judge,
-        reader: EvidenceReader,
-        questions: Sequence[str],
-        statements: Sequence[qa.Statement],
-        meant: Mapping[int, Sequence[str]],
-        read_whole: bool,
-    ) -> None:
-        """`meant` has the sentences that each sentence refers back to; with these a sentence is known by its name."""
-        self._judge, self._reader, self._questions, self._statements = judge, reader, questions, statements
-        self._names = {statement.id: _name_of(*meant[statement.id], statement.sentence) for statement in statements}
-        self._ids = {name: number for number, name in reversed(self._names.items())}
-        self._read_name = _name_of(*sorted(self._ids))
-        self._read_whole = read_whole
+    judge: Judge
+    reader: EvidenceReader
+    questions: Sequence[str]
+    statements: Sequence[qa.Statement]
+    meant: Mapping[int, Sequence[str]]
+    """The sentences that each sentence refers back to; with these a sentence is known by its name."""
+    read_whole: bool
+    """Whether an earlier answer stands only if all of these sentences were read for it."""
 
     async def answers(self) -> ItemResults[qa.SummaryAnswer]:
         """Return an answer to each question; the sentences are read for those that are not settled by what is known."""
+        names = {statement.id: _name_of(*self.meant[statement.id], statement.sentence) for statement in self.statements}
+        ids = {name: number for number, name in reversed(names.items())}
+        all_names = _name_of(*sorted(ids))
 
-        def learned(_number: int, answer: qa.SummaryAnswer) -> str:
-            if not answer.answered:
-                return KnownAnswers(silent=list(self._ids)).model_dump_json()
-            supporting = [self._names[id_] for id_ in dict.fromkeys(answer.sentences)] or list(self._ids)
-            source = AnswerSource(
-                answer=answer.answer, answered=answer.answered, sentences=supporting, read=self._read_name
-            )
-            return KnownAnswers(answers=[source]).model_dump_json()
+        def recall(number: int, text: str) -> qa.SummaryAnswer | None:
+            stored = KnownAnswers.model_validate_json(text)
+            standing = [answer for answer in stored.answers if ids.keys() >= set(answer.sentences)]
+            from_all = [answer for answer in standing if answer.read == all_names]
+            for source in from_all or ([] if self.read_whole else standing):
+                sentences = [ids[name] for name in source.sentences]
+                fields = {"answered": source.answered, "answer": source.answer, "sentences": sentences}
+                return qa.SummaryAnswer(id=number + 1, **fields)
+            is_silent = ids.keys() <= set(stored.silent)
+            return qa.SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[]) if is_silent else None
 
-        items = [["standing", self._reader.document.id, question] for question in self._questions]
-        memory = Memory(items, self._settled, learned, extends=True)
-        return await self._judge.verdicts(qa.ANSWER_FROM_SUMMARY, qa.SummaryAnswer, [], self._asked, memory)
+        def note(_number: int, answer: qa.SummaryAnswer) -> str:
+            sentences = [names[id_] for id_ in dict.fromkeys(answer.sentences)] or list(ids)
+            source = AnswerSource(answer=answer.answer, answered=answer.answered, sentences=sentences, read=all_names)
+            known = KnownAnswers(answers=[source]) if answer.answered else KnownAnswers(silent=list(ids))
+            return known.model_dump_json()
+
+        items = [["standing", self.reader.document.id, question] for question in self.questions]
+        memory = Memory(items, recall, note, extends=True)
+        return await self.judge.verdicts(qa.ANSWER_FROM_SUMMARY, qa.SummaryAnswer, [], self._asked, memory)
 
     async def _asked(self, numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
         """Return the answers of the judge to some questions."""
-        judge, reader, statements = self._judge, self._reader, self._statements
+        judge, reader, statements = self.judge, self.reader, self.statements
         entry_tokens = examiner.ANSWER.tokens(judge.wording)
-        asking = sum(reader.tokenizer.count(self._questions[n]) + _TAG_TOKENS for n in numbers)
+        asking = sum(reader.tokenizer.count(self.questions[n]) + _TAG_TOKENS for n in numbers)
         limit = judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
         text = " ".join(f"{statement.before} {statement.sentence}" for statement in statements)
         doubted: set[int] = set()
 
         async def ask(batch: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             is_repeat = not doubted.isdisjoint(batch)
-            items = [qa.QuestionItem(id=n + 1, question=self._questions[n]) for n in batch]
+            items = [qa.QuestionItem(id=n + 1, question=self.questions[n]) for n in batch]
             fields = qa.AnswerFromSummaryInput(**examiner.summary_fields(statements), questions=items, again=is_repeat)
             label = label_of("doubted" if is_repeat else "answers", batch)
             room = min(len(batch) * entry_tokens, limit)
             reply = await judge.ask(qa.ANSWER_FROM_SUMMARY, fields, room, label, attempt)
-            answers = examiner.settled_answers(
+            return reply, examiner.settled_answers(
                 reply.value.answers,
                 lambda: text,
-                lambda answer: not self._names.keys().isdisjoint(answer.sentences),
+                lambda answer: any(statement.id in answer.sentences for statement in statements),
                 doubted,
                 compared=True,
             )
-            return reply, answers
 
         return await ask_all(in_batches(numbers, examiner.entries_per_request(limit, entry_tokens)), ask)
-
-    def _settled(self, number: int, text: str) -> qa.SummaryAnswer | None:
-        """Return the stored answer, preferably one for which all of these sentences were read, or that there is none;
-        None if neither is known."""
-        stored = KnownAnswers.model_validate_json(text)
-        valid_answers = [answer for answer in stored.answers if self._ids.keys() >= set(answer.sentences)]
-        from_all = [answer for answer in valid_answers if answer.read == self._read_name]
-        for source in from_all or ([] if self._read_whole else valid_answers):
-            sentences = [self._ids[name] for name in source.sentences]
-            return qa.SummaryAnswer(id=number + 1, answered=source.answered, answer=source.answer, sentences=sentences)
-        if self._ids.keys() <= set(stored.silent):
-            return qa.SummaryAnswer(id=number + 1, answered=False, answer="", sentences=[])
-        return None

@@ -15,7 +15,7 @@ from redraft.agents.evidence import (
     EvidenceSearch,
     document_fields,
 )
-from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, first_error, gather_all
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_parts
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import (
     DISPUTED,
@@ -50,8 +50,8 @@ FactAlignment = tuple[bool | None, frozenset[int]]
 
 async def align_facts(
     judge: Judge, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
-) -> ItemResults[FactAlignment]:
-    """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
+) -> ItemResults[list[FactAlignment]]:
+    """Return what of the summary states each fact; a long summary is read in parts."""
 
     async def align_part(part: Sequence[Statement]) -> ItemResults[FactAlignment]:
         ids = {statement.id for statement in part}
@@ -71,39 +71,30 @@ async def align_facts(
         batches = fact_batches(len(facts), judge.reply_tokens, ALIGNMENT.tokens(judge.wording))
         return await ask_all(batches, ask)
 
-    parts = await gather_all(align_part(part) for part in reader.parts(statements))
-    verdicts: dict[int, FactAlignment] = {}
-    undecided: dict[int, FactAlignment] = {}
-    for n in range(len(facts)):
-        alignments = [part.verdicts[n] for part in parts if n in part.verdicts]
-        stated = any(stated_there for stated_there, _ in alignments)
-        sentences = frozenset[int]().union(*(numbers for _, numbers in alignments))
-        # A summary lacks a fact only if every part was read and none left it open.
-        settled = stated or [stated_there for stated_there, _ in alignments] == [False] * len(parts)
-        (verdicts if settled else undecided)[n] = (stated, sentences)
-    return ItemResults(verdicts, first_error(parts), undecided)
+    readings = map(align_part, reader.parts(statements))
+    return await in_parts(readings, len(facts), lambda alignment: alignment[0])
 
 
-async def align(case: Case, items: Sequence[ListedFact]) -> PanelVotes[FactAlignment]:
+async def align(case: Case, items: Sequence[ListedFact]) -> PanelVotes[list[FactAlignment]]:
     """Compare all facts with the summary, once per judge."""
 
-    async def judged(judge: Judge, facts: Sequence[ListedFact]) -> Votes[FactAlignment]:
+    async def judged(judge: Judge, facts: Sequence[ListedFact]) -> Votes[list[FactAlignment]]:
         texts = [listed.fact.text for listed in facts]
         # A fact that several trees share is asked about once.
         place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
         results = await align_facts(judge, case.statements, list(place), case.reader)
         aligned = {n: results.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in results.verdicts}
-        alignments = ItemResults(aligned, results.trouble)
-        return votes_of(alignments, lambda alignment: (STATED, 1.0) if alignment[0] else (MISSING, 0.0))
+        results = ItemResults(aligned, results.trouble)
+        return votes_of(results, lambda stating: (STATED, 1.0) if stating else (MISSING, 0.0))
 
     return await panel_votes(case, items, STATED, judged)
 
 
-def stating(aligned: PanelVotes[FactAlignment], fact: int) -> list[int]:
+def stating(aligned: PanelVotes[list[FactAlignment]], fact: int) -> list[int]:
     """Return the numbers of the sentences that state a fact according to the majority, in order."""
     if fact not in aligned.items or aligned.items[fact].verdict != STATED:
         return []
-    return sorted({number for _, numbers in aligned.answers(fact) for number in numbers})
+    return sorted({number for alignments in aligned.answers(fact) for _, numbers in alignments for number in numbers})
 
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -207,7 +198,7 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     return gap_of
 
 
-def _missing_facts(items: Sequence[ListedFact], aligned: PanelVotes[FactAlignment]) -> list[Finding]:
+def _missing_facts(items: Sequence[ListedFact], aligned: PanelVotes[list[FactAlignment]]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
     missing = aligned.disputed_items(order)
     # A fact that several trees share is added once.
@@ -290,12 +281,11 @@ class Faithfulness(ConfiguredMetric):
         case = await case.with_part()
         items = items_of(case.trees)
         aligned = await align(case, items)
-        place = {statement.id: n for n, statement in enumerate(case.statements)}
         # The levels of the facts in each sentence; nothing where no fact was aligned.
-        levels: dict[int, set[str]] = {n: set() for n in place.values()} if aligned.items else {}
+        levels: dict[int, set[str]] = {n: set() for n in range(len(case.statements))} if aligned.items else {}
         for fact in aligned.items:
             for number in stating(aligned, fact):
-                levels[place[number]].add(items[fact].fact.level)
+                levels[number - 1].add(items[fact].fact.level)
         wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
         values = {n: item.value for n, item in panel.items.items()}
         entries: list[dict[str, object]] = []

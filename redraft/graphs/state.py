@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from langgraph.channels import EphemeralValue
 from langgraph.graph import StateGraph
@@ -20,22 +20,14 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
+from redraft.domain import RoundState
 from redraft.errors import UsageError
 from redraft.events import bound, stream_to
+from redraft.fields import option_of
 from redraft.graphs.job import Job
 from redraft.graphs.plan import Plan, Planner
 from redraft.prompts.contract import Prompt
-from redraft.settings import (
-    Chunking,
-    EvidenceName,
-    FeedbackName,
-    FormulaName,
-    PerspectiveName,
-    PolicyName,
-    SimilarityName,
-    StrategyName,
-    WordsAs,
-)
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig, StrategyName
 
 Update = dict[str, Any]
 """The changes that a node makes to the state."""
@@ -45,14 +37,9 @@ Scope = Literal["summarize", "evaluate", "refine"]
 """What a graph does with a draft: return it, judge it, or judge and refine it."""
 
 
-class MetricVerdict(TypedDict):
-    """What one metric says of a draft, in short; the findings are counted by kind."""
-
-    outcome: str
-    score: float | None
-    judged: int
-    unjudged: int
-    findings: dict[str, int]
+MetricVerdict = dict[str, Any]
+"""What one metric says of a draft, in short and as JSON: `outcome`, `score`, `judged` and `unjudged` of its evaluation,
+and as `findings` how many there are of each kind."""
 
 
 def merged(verdicts: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
@@ -76,55 +63,27 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
-class Options(TypedDict, total=False):
-    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name.
-    Models, addresses and keys are not among these: they are usually in the session's settings, but are accepted, with
-    `judge_base_url` for `JudgeConfig.base_url`. A strategy of an installed package is named in
-    `DraftConfig(strategy=...)`, or passed as an object."""
-
-    words: int | None
-    words_as: WordsAs
-    query: str | None
-    language: str | None
-    strategy: (
-        StrategyName | Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
-    )
-    by_chapter: bool
-    until: int | None
-    chunk_tokens: int
-    chunking: Chunking
-    context_tokens: int
-    temperature: float | None
-    top_p: float | None
-    max_tokens: int | None
-    reasoning_tokens: int | None
-    prompts: str | Path
-    sample: int
-    repeat: int
-    questions: int | tuple[int, int]
-    stretch_tokens: int
-    claims: int | tuple[int, int]
-    batch: int
-    top_k: int | None
-    formula: FormulaName
-    similarity: SimilarityName
-    threshold: float
-    evidence: EvidenceName
-    second_look: bool
-    embeddings: str | Path | None
-    pack: str | None
-    keyfacts: str | None
-    perspective: PerspectiveName
-    keyfact_chunks: str
-    keyfact_overlap: int
-    verify_against: Literal["chunk", "document"]
-    goals: dict[str, float]
-    policy: PolicyName
-    rounds: int
-    judged_share: float
-    review: bool
-    feedback: FeedbackName | None
-    free_length: bool
+if TYPE_CHECKING:
+    from redraft.graphs.options import Options as Options
+else:
+    # What a session is made with, and one of its runs cannot have otherwise.
+    _of_a_session = {"model", "base_url", "key_env", "source_language", "replies", "metrics"}
+    _of_a_session |= {"judges", "validator", "confirm", "decider"}
+    _types = {
+        name: field.annotation
+        for part in (DraftConfig, JudgeConfig, RefineConfig)
+        for name, field in part.model_fields.items()
+        if (option_of(part, name) or name == "max_tokens") and name not in _of_a_session
+    }
+    # These may be passed as objects.
+    _strategy = Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+    _types |= {"strategy": StrategyName | _strategy, "prompts": str | Path, "embeddings": str | Path | None}
+    Options = TypedDict("Options", _types, total=False)
+    Options.__doc__ = """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and
+    `RefineConfig` by name. Models, addresses and keys are not among these: they are usually in the session's settings,
+    but are accepted, with `judge_base_url` for `JudgeConfig.base_url`. A strategy of an installed package is named in
+    `DraftConfig(strategy=...)`, or passed as an object. Type checkers read the stub file options.pyi, which
+    `python docs/write_options.py` writes."""
 
 
 class Task(Options, total=False):
@@ -192,11 +151,10 @@ class DraftState(DraftOutput, total=False):
     run: str
 
 
-class State(GraphOutput, DraftState, total=False):
+class State(RoundState, GraphOutput, DraftState, total=False):
     """The state of a run inside its graph, for resuming and for whoever streams it: ids and small values."""
 
     order: Annotated[Task, EphemeralValue]
-    round: int
     best: str
     first: str
     due: list[str]
@@ -205,8 +163,6 @@ class State(GraphOutput, DraftState, total=False):
     """The metric that judges it in one of the steps that run concurrently."""
     judged: Annotated[dict[str, MetricVerdict], merged]
     """The verdicts on the latest draft."""
-    scores: dict[str, float | None]
-    """The scores of the best draft."""
     standings: dict[str, str]
     """The status of each goal for the best draft: met, missed, or unsure if too few items have a verdict."""
     aims: list[str]
@@ -219,10 +175,6 @@ class State(GraphOutput, DraftState, total=False):
     """The next node, once that has been decided."""
     stop: str
     """Why the run has ended; empty while it continues."""
-    why: str
-    """The deciding model's reason for these findings, or for stopping."""
-    instruction: str
-    """The deciding model's instruction to the reviser."""
     way: Literal["edit", "correct"]
     """How the round revises: `edit` writes the whole text anew, `correct` corrects single sentences."""
     mending: list[str]

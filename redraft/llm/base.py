@@ -118,14 +118,8 @@ class LazyModel:
         self.identity = identity
         self._opening = opening, arguments, named
 
-    def most_tokens(self, sampling: Sampling) -> int:
-        return self.model.most_tokens(sampling)
-
-    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
-        return await self.model.ask(request)
-
     def __getattr__(self, name: str) -> Any:
-        """Return what only some models have, such as `expect_reasoning`."""
+        """Return what the model itself has."""
         return getattr(self.model, name)
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -225,60 +225,52 @@ class ChatModel:
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
-        modes = self._modes
-        if not modes.has_answered and not modes.begin and request.mode in modes.modes:
-            modes.begin = modes.modes.index(request.mode)
-        if not modes.is_settled and request.prompt.returns is not str:
-            # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
-            before = self._no_way
-            async with self._probing:
-                if self._no_way is not None and self._no_way is not before:
-                    raise copy(self._no_way) from self._no_way.__cause__
-                if not modes.is_settled:
-                    return await self._attempt(request)
-        return await self._attempt(request)
-
-    async def _attempt(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         if not request.text:
             raise ModelError(
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        which = request.text, request.sampling
-        mode = self._modes.mode(which) if request.prompt.returns is not str else None
-        room = self._reasoning.room_for(request)
-        # The features that the request relies on. What is learned meanwhile does not apply to it.
-        unused = {
-            LIMITS: mode not in ("json_schema", "tools"),
-            NAMES: mode != "json_schema",
-            "top_p": request.sampling.top_p is None,
-        }
-        features = {feature for feature in self._takes if not unused.get(feature)}
-        features |= {mode} if mode and not self._modes.is_last(mode) else set()
-        kinds = {"assistant": AIMessage, "user": HumanMessage}
-        messages = [kinds[message.role](message.text) for message in messages_of(request, mode)]
-        try:
-            async with asyncio.timeout(self._seconds):
-                message = await self._bound(request, mode, room).ainvoke(messages)
-        except TimeoutError:
-            raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
-        except Exception as error:  # noqa: BLE001
-            failure = self._failure(error, request, mode, frozenset(features), room)
-            raise failure from safe_cause(error, self._traits.secrets)
-        if mode:
-            self._modes.record_answer(which)
-            self._no_way = None
-        # Some packages answer with a message of another role.
-        stated = {name: getattr(message, name) for name in _IN_THE_MESSAGE if hasattr(message, name)}
-        message = message if isinstance(message, AIMessage) else AIMessage("")
-        reply = message.model_copy(update=redacted(stated, self._traits.secrets))
-        return self._accepted(request, reply, mode, room)
+        modes, is_structured = self._modes, request.prompt.returns is not str
+        if not modes.has_answered and not modes.begin and request.mode in modes.modes:
+            modes.begin = modes.modes.index(request.mode)
+        async with AsyncExitStack() as probing:
+            if is_structured and not modes.is_settled:
+                # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
+                before = self._no_way
+                await probing.enter_async_context(self._probing)
+                if self._no_way is not None and self._no_way is not before:
+                    raise copy(self._no_way) from self._no_way.__cause__
+                if self._modes.is_settled:
+                    await probing.aclose()
+            which = request.text, request.sampling
+            mode = modes.mode(which) if is_structured else None
+            room = self._reasoning.room_for(request)
+            # What is learned meanwhile does not apply to this request.
+            features = frozenset({*self._takes, *([mode] if mode and not modes.is_last(mode) else ())})
+            kinds = {"assistant": AIMessage, "user": HumanMessage}
+            messages = [kinds[message.role](message.text) for message in messages_of(request, mode)]
+            try:
+                async with asyncio.timeout(self._seconds):
+                    message = await self._bound(request, mode, room).ainvoke(messages)
+            except TimeoutError:
+                raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
+            except Exception as error:  # noqa: BLE001
+                failure = self._failure(error, request, mode, features, room)
+                raise failure from safe_cause(error, self._traits.secrets)
+            if mode:
+                modes.record_answer(which)
+                self._no_way = None
+            return self._accepted(request, message, mode, room)
 
     def _accepted(
-        self, request: Request[InputT, ValueT], message: AIMessage, mode: Mode | None, room: int
+        self, request: Request[InputT, ValueT], answer: BaseMessage, mode: Mode | None, room: int
     ) -> Reply[ValueT]:
         """Return the reply in a message, and learn from it whether the mode works, and how long its reasoning is; raise
         if reasoning left no room for the reply."""
+        # Some packages answer with a message of another role.
+        message = answer if isinstance(answer, AIMessage) else AIMessage("")
+        stated = {name: getattr(answer, name) for name in _IN_THE_MESSAGE if hasattr(answer, name)}
+        message = message.model_copy(update=redacted(stated, self._traits.secrets))
         text, usage = clean(text_of(message)), usage_of(message)
         try:
             answering = one_line(answered_by(message), _LONGEST_NAME)
@@ -316,10 +308,15 @@ class ChatModel:
         self, error: Exception, request: Request[Any, Any], mode: Mode | None, features: frozenset[str], room: int
     ) -> ModelError:
         """Return the error for an exception of the provider's package, and stop using the feature or the mode that the
-        provider refused."""
+        provider refused. The request relies on those of the `features` that it has a use for."""
         traits = self._traits
+        unused = {
+            LIMITS: mode not in ("json_schema", "tools"),
+            NAMES: mode != "json_schema",
+            "top_p": request.sampling.top_p is None,
+        }
         failure = translate(
-            *(error, features, traits.secrets),
+            *(error, features - {feature for feature in unused if unused[feature]}, traits.secrets),
             speaks_openai=traits.speaks_openai,
             address=traits.address or "",
             key_place=self._key_place,

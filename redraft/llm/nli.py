@@ -348,4 +348,4 @@ def open_entailment(name_or_path: str) -> Model:
         stamps = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
         digest = hashlib.sha256(repr(stamps).encode()).hexdigest()[:8]
         identity = f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
-    return LazyModel(identity, f"{__name__}:load_entailment", name_or_path)
+    return cast("Model", LazyModel(identity, f"{__name__}:load_entailment", name_or_path))

@@ -18,16 +18,10 @@ from rich.cells import cell_len
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
-from redraft.text.sanitizer import clean, one_line, scrubbed
+from redraft.text.sanitizer import one_line
 
-Clean = Annotated[str, AfterValidator(clean)]
-"""Text without control characters."""
 Line = Annotated[str, AfterValidator(one_line)]
 """Text on one line."""
-Scrubbed = Annotated[str, AfterValidator(scrubbed)]
-"""Text without the paths and user names of this machine."""
-ScrubbedLine = Annotated[Line, AfterValidator(scrubbed)]
-"""The same on one line."""
 
 
 class Entry(BaseModel):

@@ -34,7 +34,7 @@ from redraft.errors import (
     stored_advice,
 )
 from redraft.evaluators.base import Case, statements_of
-from redraft.evaluators.preference import prefer, same
+from redraft.evaluators.coherence import prefer, same
 from redraft.evaluators.statistics import Statistics
 from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
@@ -105,19 +105,19 @@ def named_in_errors(run: str, checkpoints: Checkpoints) -> Iterator[None]:
         ) from error
 
 
-async def _reply(
+async def _replies(
     question: tuple[str, ReviewQuestion], reviewer: Reviewer | None, answer: AnswerLike | None = None
-) -> Command[Any] | None:
-    """Return the answer, or else the reviewer's, also that of a plain function, in values that every checkpointer can
-    store; None without one."""
+) -> list[Any]:
+    """Return the command with the answer, or else the reviewer's, also that of a plain function, in values that every
+    checkpointer can store; nothing without one."""
     if answer is None and reviewer is not None:
         reply: Any = reviewer(question[1])
         answer = await reply if isawaitable(reply) else reply
     if answer is None:
-        return None
+        return []
     values = answer.model_dump(exclude_unset=True) if isinstance(answer, ReviewAnswer) else answer
     # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
-    return Command(resume={question[0]: values})
+    return [Command(resume={question[0]: values})]
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
@@ -191,13 +191,16 @@ class Runner(OpenRuns, GraphSession):
         order = session_order.order(scope, given=given)
         return (await self.record(await off_loop(document_of_task, self.store, task), order)).id
 
-    async def record(self, source: Sources, order: Order, limits: Limits | None = None) -> Run:
-        """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's."""
+    async def record(self, source: Sources | PreparedDocument, order: Order, limits: Limits | None = None) -> Run:
+        """Record a new run; an order that cannot be carried out raises first. Its own limits replace the session's. One
+        of a prepared document is complete."""
         store, objects, own = self.store, self.defaults.roles.objects, self.defaults.evaluators
         to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
 
         def recorded() -> tuple[Run, PreparedDocument, list[str]]:
-            prepared, order, notes = prepare_run(document_of(store, source), to_do, server_window, objects)
+            document = source if isinstance(source, PreparedDocument) else document_of(store, source)
+            prepared, order, notes = prepare_run(document, to_do, server_window, objects)
+            prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
             self.places.add(order, objects)
             notes += judged_by_writer(order)
             # Errors in the judging settings are raised before the first draft is paid for.
@@ -216,7 +219,11 @@ class Runner(OpenRuns, GraphSession):
         return run
 
     async def begin_order(
-        self, source: Sources, order: Order, limits: Limits | None = None, config: Mapping[str, Any] | None = None
+        self,
+        source: Sources | PreparedDocument,
+        order: Order,
+        limits: Limits | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> Result:
         """Begin a run of an order, and work on it to its end. Its own limits replace the session's; `config` goes to
         LangChain."""
@@ -263,16 +270,20 @@ class Runner(OpenRuns, GraphSession):
                 else:
                     if run.settings.by_chapter and answer is None:
                         await self._draft_chapters(run)
-                    await self._drive(run, answer)
+                    graph, thread = await self._graph(run)
+                    entries, is_resumed = await self._entries(run, graph, thread, answer)
+                    session, refused = _SessionOfRun(self, run.id), 0
+                    while entries:
+                        with named_in_errors(run.id, self.store.checkpoints) if is_resumed else nullcontext():
+                            await graph.ainvoke(entries[0], thread, context=session, durability="sync")
+                            question = _question(await graph.aget_state(thread))
+                        refused = refused + 1 if question and question[1]["problem"] else 0
+                        entries = await _replies(question, self.reviewer) if question and refused < _MAX_REFUSED else []
         except BaseException as error:
             # Also that of a cancellation: whoever catches it can resume the run.
             vars(error)["run"] = run.id
-            if isinstance(error, asyncio.CancelledError):
-                await asyncio.shield(self.release(run.id))
-            elif isinstance(error, StoreError):
-                # It may have stopped between two nodes, when nothing was running that could record it.
-                with suppress(StoreError):
-                    await self.record_error(run.id, error)
+            if isinstance(error, asyncio.CancelledError | StoreError):
+                await asyncio.shield(self.record_end(run.id, error))
             # A summary that was given is no result of the run.
             is_drafted = run.kind in DRAFTED and (run.kind, run.settings.strategy) != ("evaluate", GIVEN_STRATEGY)
             is_used_up = isinstance(error, BudgetError) and is_drafted
@@ -364,17 +375,18 @@ class Runner(OpenRuns, GraphSession):
             terms: dict[str, Any] = {"budget_key": run.id, "outer": self.budget, "deadline": limits.deadline}
             budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, **terms)
 
-            def prepare_new() -> dict[int, PreparedDocument]:
+            def prepare_new() -> tuple[dict[int, PreparedDocument], int]:
                 parts = {
                     chapter.chunk.index: chapter_of(job.document, chapter, job.run.settings)
                     for chapter in chapters
                     if not chapter.run
                 }
-                return {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
+                prepared = {at: prepare(part, settings, writer) for at, (part, settings) in parts.items()}
+                return prepared, sum(part.plan.expected_calls for part in prepared.values())
 
             # Planning errors of all chapters are raised before the first call.
-            prepared = await off_loop(prepare_new)
-            job.observe(StageStarted("chapters", sum(part.plan.expected_calls for part in prepared.values())))
+            prepared, calls = await off_loop(prepare_new)
+            job.observe(StageStarted("chapters", calls))
 
             async def draft(chapter: ChapterRun) -> None:
                 async with room:
@@ -427,11 +439,13 @@ class Runner(OpenRuns, GraphSession):
             await off_loop(store.runs.add_piece, run.id, piece, [job.part(chunk)])
             await job.close_gap(chunk.index)
 
-    async def _drive(self, run: Run, answer: AnswerLike | None) -> None:
-        """Invoke the graph of a run, from its beginning or its checkpoint, until it ends or waits for a person."""
-        (graph, config), session = await self._graph(run), _SessionOfRun(self, run.id)
+    async def _entries(
+        self, run: Run, graph: Graph, thread: RunnableConfig, answer: AnswerLike | None
+    ) -> tuple[list[Any], bool]:
+        """Return what the graph of a run is invoked with, None to go on from its checkpoint, and whether it has one;
+        nothing if it is at its end and all is done."""
         with named_in_errors(run.id, self.store.checkpoints):
-            snapshot = await graph.aget_state(config)
+            snapshot = await graph.aget_state(thread)
             question = _question(snapshot)
             # An empty `next` is not enough: if a process died between a node's writes and the next checkpoint, the node
             # is still among the tasks.
@@ -440,32 +454,24 @@ class Runner(OpenRuns, GraphSession):
             if is_over and not await off_loop(self.store.runs.gaps.of, run.id):
                 # Another process has worked on it since and left it open: there is nothing else to do.
                 await self.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
-                return
-        if answer is not None and question is None:
+                return [], True
+        if question is not None:
+            return await _replies(question, self.reviewer, answer) or [None], True
+        if answer is not None:
             hint = (
                 "answer there: `await graph.ainvoke(Command(resume=...), config, context=session)`, where `(await"
                 " graph.aget_state(config)).interrupts` has the question; or resume it here without an answer: it"
                 " begins anew, with the stored replies"
             )
             raise RunError(f"run {run.id} waits in a thread of a graph of your own, not in the session's", hint=hint)
-        resumed = snapshot.created_at is not None
-        entry: Any = {"order": {"recorded": run.id}} if is_at_end or not resumed else None
+        if snapshot.created_at is not None and not is_at_end:
+            if _JUDGING & {*snapshot.next}:
+                self.observe(StageStarted("judging", 0))
+            return [None], True
         if is_at_end:
             # It ended with gaps: it runs again, and only what is missing is requested.
             await (await self.checkpointer()).adelete_thread(thread_of(run.id))
-        if question is not None:
-            entry = await _reply(question, self.reviewer, answer)
-        elif entry is None and _JUDGING & {*snapshot.next}:
-            self.observe(StageStarted("judging", 0))
-        refused = 0
-        while True:
-            with named_in_errors(run.id, self.store.checkpoints) if resumed else nullcontext():
-                await graph.ainvoke(entry, config, context=session, durability="sync")
-                question = _question(await graph.aget_state(config))
-            refused = refused + 1 if question and question[1]["problem"] else 0
-            entry = await _reply(question, self.reviewer) if question and refused < _MAX_REFUSED else None
-            if entry is None:
-                return
+        return [{"order": {"recorded": run.id}}], is_at_end
 
     async def _graph(self, run: Run) -> tuple[Graph, RunnableConfig]:
         """Return the graph of a run with the checkpoints of the session, and its configuration."""

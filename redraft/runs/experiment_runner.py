@@ -18,6 +18,7 @@ from redraft.agents.judge import gather_all
 from redraft.domain import Document, Totals, computed, content_id
 from redraft.errors import BudgetError, NoAnswerError, PromptError, StoreError, UsageError, stored_error
 from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, ignore_event
+from redraft.graphs.prepared import PreparedDocument
 from redraft.llm.budget import Budget, PriceTable
 from redraft.order import Order
 from redraft.report.history.citations import citations_of
@@ -33,7 +34,8 @@ from redraft.report.outputs.formats import (
 )
 from redraft.runs.driver import Runner
 from redraft.runs.models import ModelRole, server_window
-from redraft.runs.prepare import complete, identify
+from redraft.runs.order import SessionOrder, document_of
+from redraft.runs.prepare import identify, prepare_run, prompts_used
 from redraft.runs.session import Session, runner_of
 from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.connection import off_loop, storable
@@ -114,7 +116,7 @@ class ExperimentRunner(Runner):
                 messages.add(event.message)
             observer(event)
 
-        runner = Runner(store, prices=prices) if session is None else runner_of(session)
+        runner = Runner(store, SessionOrder(prices=prices)) if session is None else runner_of(session)
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
         super().__init__(**runner.shared(observer=observe, limits=limits, budget=budget))
         self.stopped: BudgetError | None = None
@@ -128,13 +130,12 @@ class ExperimentRunner(Runner):
         calls, cost, key = self.limits.max_calls, self.limits.max_cost, content_id("\n".join(experiment))
         self.budget = Budget(max_calls=calls, max_cost=cost, budget_key=key, paced=paced)
 
-    async def open_own_run(self, document: Document, order: Order) -> Run | None:
+    async def open_own_run(self, prepared: PreparedDocument, order: Order) -> Run | None:
         """Return the run of an order if it is on record. Its usage counts against the budget."""
-        defaults = self.defaults
 
         def stored() -> Run | None:
-            model = defaults.roles.objects.get(order.settings.model)
-            runs = self.store.runs.some(identity=identify(document, order, defaults.evaluators, model))
+            prompts = prompts_used(prepared.book, prepared.settings, order, self.defaults.evaluators)
+            runs = self.store.runs.some(identity=identify(prepared, prompts, order))
             run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
             if run is not None:
                 self.store.calls.share(self.budget.terms.budget_key, run.id)
@@ -152,10 +153,13 @@ class ExperimentRunner(Runner):
         """Return the completed run, after finding, resuming or starting it. A finished run that may gain is worked on
         again. Raises its errors."""
         # With every model's window, it identifies a run.
-        order, notes = await off_loop(complete, order, self.window, self.defaults.roles.objects)
+        objects = self.defaults.roles.objects
+        prepared, order, notes = await off_loop(
+            lambda: prepare_run(document_of(self.store, document), order, self.window, objects)
+        )
         for note in notes:
             self.observer(Notice(note, everywhere=True))
-        run = await self.open_own_run(document, order)
+        run = await self.open_own_run(prepared, order)
         if run is not None:
             watch.run = run.id
             if run.status == "done":
@@ -165,7 +169,7 @@ class ExperimentRunner(Runner):
         if self.stopped is not None:
             raise self.stopped
         try:
-            result = await self.do_run(run, document, order, watch)
+            result = await self.do_run(run, prepared, order, watch)
         except BudgetError as error:
             self.stopped = error
             raise
@@ -175,11 +179,11 @@ class ExperimentRunner(Runner):
             raise self.stopped
         return result
 
-    async def do_run(self, run: Run | None, document: Document, order: Order, watch: RunWatch) -> Result:
+    async def do_run(self, run: Run | None, prepared: PreparedDocument, order: Order, watch: RunWatch) -> Result:
         """Resume the run, or start one; a plan counts it instead."""
         async with Runner(**self.shared(observer=watch)) as runner:
             runner.places.add(order, runner.defaults.roles.objects)
-            return await (runner.begin_order(document, order) if run is None else runner.resume(run.id))
+            return await (runner.begin_order(prepared, order) if run is None else runner.resume(run.id))
 
 
 FORM = "form"

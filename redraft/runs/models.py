@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 
@@ -116,7 +116,7 @@ async def open_model(
     key is refused, the error names the model's `roles`."""
     provider, name = provider_of(settings.model), name_of(settings.model)
     if settings.model == EXTRACTIVE:
-        yield LazyModel(IDENTITY, "redraft.builtin.facade:open_model")
+        yield cast("Model", LazyModel(IDENTITY, "redraft.builtin.facade:open_model"))
     elif is_entailment(settings.model):
         yield open_entailment(name)
     elif provider == OPENAI:
@@ -127,7 +127,8 @@ async def open_model(
         async with AsyncExitStack() as closing:
             terms: dict[str, Any] = {"key": key, "seconds": seconds, "roles": roles, "variable": variable}
             opening = "redraft.llm.providers:open_openai"
-            yield LazyModel(f"{settings.model}@{url}", opening, settings, closing=closing, **terms)
+            model = LazyModel(f"{settings.model}@{url}", opening, settings, closing=closing, **terms)
+            yield cast("Model", model)
     else:
         from redraft.llm.providers import open_plugged, open_provided
 

@@ -18,19 +18,18 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from typing_extensions import override
 
-from redraft.errors import BudgetError, RedraftError, UsageError, stored_error
+from redraft.errors import BudgetError, RedraftError, StoreError, UsageError, stored_error
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import address_in, name_of, provider_of
 from redraft.llm.base import Model
-from redraft.llm.budget import Budget, Limiter, PriceTable, shared_limiter
+from redraft.llm.budget import Budget, Limiter, shared_limiter
 from redraft.llm.langsmith import tracing
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
 from redraft.prompts.book import PromptBook
-from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import ModelRole, assign_models, is_at_openai, open_model, pool_of, same_identity
 from redraft.runs.order import SessionOrder
@@ -44,7 +43,7 @@ from redraft.store.sqlite import SqliteCheckpoints
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language
 from redraft.text.tokens import tokenizer_for
-from redraft.text.vectors import load_encoder
+from redraft.text.vectors import CachingEncoder, load_encoder
 
 # Seconds in which the thread of a saver ends.
 _TO_STOP = 5.0
@@ -147,8 +146,7 @@ class OpenRuns:
 
     store: Store
     defaults: SessionOrder = field(default_factory=SessionOrder)
-    """The models and metrics, and the settings that calls override."""
-    prices: PriceTable | None = None
+    """The models, prices and metrics, and the settings that calls override."""
     observer: Observer = ignore_event
     """The caller's observer."""
     limits: Limits | None = None
@@ -237,23 +235,22 @@ class OpenRuns:
         self.observe(RunDone(run, reason))
         return reason
 
-    async def record_error(self, run: str, error: BaseException) -> None:
-        """Record the error that ended a run between its nodes, and close it."""
-        if (opened := self._open.get(run)) is None:
-            await record_stop(self.store, run, error)
-        else:
-            opened.driven = True
-            await self._abandon(opened, error)
-
-    async def release(self, run: str) -> None:
-        """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
-        themselves; between two nodes this does it."""
-        opened = self._open.get(run)
-        deadline = time.monotonic() + _TO_PUT_AWAY
-        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
-            await asyncio.sleep(0.01)
-        if opened is not None and self._open.get(run) is opened:
-            await self._abandon(opened, asyncio.CancelledError())
+    async def record_end(self, run: str, error: asyncio.CancelledError | StoreError) -> None:
+        """Record what ended a run between two nodes, when nothing was running that could: a cancellation, so that
+        others can resume it, or the database. Active nodes clean up after a cancellation, and report it."""
+        opened, deadline = self._open.get(run), time.monotonic() + _TO_PUT_AWAY
+        if isinstance(error, asyncio.CancelledError):
+            while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
+                await asyncio.sleep(0.01)
+            if opened is not None and self._open.get(run) is opened:
+                await self._abandon(opened, error)
+            return
+        with suppress(StoreError):
+            if opened is None:
+                await record_stop(self.store, run, error)
+            else:
+                opened.driven = True
+                await self._abandon(opened, error)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return LangGraph's saver, which is opened on first use. Raises `UsageError` in another event loop than
@@ -279,7 +276,7 @@ class OpenRuns:
         if self.budget is not None and self.budget.max_cost is not None and order.limits.max_cost is None:
             limits = order.limits.model_copy(update={"max_cost": self.budget.max_cost})
             order = order.model_copy(update={"limits": limits})
-        return assign_models(order, self.prices, self.defaults.roles.objects)
+        return assign_models(order, self.defaults.prices, self.defaults.roles.objects)
 
     @asynccontextmanager
     async def models(

@@ -66,11 +66,16 @@ ANSWER_WORDS = 120
 """The default word limit of an answer."""
 
 
-def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM) -> tuple[Order, list[str]]:
-    """Return the order with what follows from it: the strategy where no draft is made, and the address and window of
-    every model. And notes on what is assumed. `find` looks up windows, and `objects` are models that were passed as
-    objects. A strategy that makes no draft where one is wanted, drafts that cannot be refined, and an unknown model
-    raise `UsageError`."""
+def prepare_run(
+    document: Document | PreparedDocument, order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
+) -> tuple[PreparedDocument, Order, list[str]]:
+    """Decide all of a run before its first call: return the prepared document, the complete order, with the address and
+    window of every model, and notes on what is assumed. Nothing is stored and no model is called. `find` looks up
+    windows, and `objects` are models that were passed as objects. A strategy that makes no draft where one is wanted,
+    drafts that cannot be refined, and an unknown model raise `UsageError`. The order of a document that is prepared is
+    complete."""
+    if isinstance(document, PreparedDocument):
+        return document, order, []
     settings = order.settings
     if order.kind == "ask":
         fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
@@ -89,37 +94,15 @@ def complete(order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
     if refinement and settings.until is not None:
         of_all = ("leave out ", Set("until"), ", or draft without refining")
         raise UsageError("refining uses the whole document, but the draft would read only its beginning", fix=of_all)
-    return with_windows(with_addresses(order.model_copy(update={"settings": settings}), objects), find, objects)
-
-
-def prepare_run(
-    document: Document, order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
-) -> tuple[PreparedDocument, Order, list[str]]:
-    """Decide all of a run before its first call; return that, the complete order, and notes. Nothing is stored and no
-    model is called."""
-    order, notes = complete(order, find, objects)
+    order = with_addresses(order.model_copy(update={"settings": settings}), objects)
+    order, notes = with_windows(order, find, objects)
     prepared = prepare(document, order.settings, objects.get(order.settings.model), order.given)
     return prepared, order.model_copy(update={"settings": prepared.settings}), notes
 
 
-def prepare(
-    document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
-) -> PreparedDocument:
-    """Measure, chunk and plan; nothing is stored and no model is called. `given` is an existing summary."""
-    prepared = _read(document, settings, model, given)
-    prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
-    return prepared
-
-
-def identify(document: Document, order: Order, own: Sequence[Evaluator] = (), model: Model | None = None) -> str:
-    """Return the identity of a run of this order, by which it is found again. `own` are metrics, and `model` is a
-    writer, that were passed as objects."""
-    prepared = _read(document, order.settings, model, order.given)
-    return _identity(prepared, prompts_used(prepared.book, prepared.settings, order, own), order)
-
-
-def _identity(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], order: Order) -> str:
-    """Return the identity of a run: its document, its settings, and what it asks beyond its draft."""
+def identify(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], order: Order) -> str:
+    """Return the identity of a run, by which it is found again: its document, its settings, its prompts, and what it
+    asks beyond its draft."""
     requests: list[object] = []
     if order.judging is not None:
         requests = [order.kind, order.judging.asks(), order.refinement.asks() if order.refinement else None]
@@ -127,13 +110,16 @@ def _identity(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], o
         requests += [content_id(order.other)] if isinstance(order, Compare) and order.other is not None else []
         requests += [[asdict(finding) for finding in order.findings]] if order.findings else []
     hashes = {name: prompt.hash for name, prompt in prompts.items()}
-    return prepared.settings.identity(prepared.language_key, prepared.tokenizer.name, hashes, requests)
+    key = languages.language_key(prepared.document)
+    return prepared.settings.identity(key, prepared.tokenizer.name, hashes, requests)
 
 
-def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> PreparedDocument:
-    """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
+def prepare(
+    document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
+) -> PreparedDocument:
+    """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words.
+    `given` is an existing summary, and `model` a writer that was passed as an object."""
     document = languages.with_language(document, settings.source_language)
-    key = languages.language_key(document)
     settings = settings.model_copy(update={"source_language": languages.languages_of(document)})
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     window = window_of_family(name_of(settings.model)) or settings.context_tokens
@@ -170,7 +156,7 @@ def _read(document: Document, settings: DraftConfig, model: Model | None, given:
             strategy, why = choose_strategy(document, span, settings, tokenizer, book)
             settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
             warnings += [warning for warning in (omission, why) if warning]
-    return PreparedDocument(document, key, settings, tokenizer, book, tuple(warnings), span, planning_of(settings))
+    return PreparedDocument(document, settings, tokenizer, book, tuple(warnings), span, planning_of(settings))
 
 
 def check_length(summary: str, document: Document) -> None:
@@ -285,7 +271,7 @@ def record(
     run = Run(
         # Short enough to type, long enough to be unique.
         id=token_hex(4),
-        identity=_identity(prepared, prompts, order),
+        identity=identify(prepared, prompts, order),
         document=document.id,
         order=order.model_copy(update={"settings": settings}),
         prompt_hashes={name: prompt.hash for name, prompt in prompts.items()},
@@ -335,8 +321,8 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     span = Span(chunks[0].span.start, chunks[-1].span.end)
-    reading = (document, languages.language_key(document), settings, tokenizer, book, warnings, span)
-    prepared = PreparedDocument(*reading, planning_of(settings), chunks)
+    reading = (document, settings, tokenizer, book, warnings, span, planning_of(settings))
+    prepared = PreparedDocument(*reading, chunks)
     prepared.plan  # noqa: B018
     return prepared
 

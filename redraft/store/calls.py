@@ -91,31 +91,39 @@ _SUMS = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One request to a model. `outcome` is `ok` or an error code; `sent` while the call is in flight."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """What is told of a request to a model. `outcome` is `ok` or an error code; `sent` while the call is in flight."""
 
-    run: str | None
-    key: str
-    model: str
-    prompt: str
-    prompt_hash: str
     label: str
-    sample: int
-    temperature: float
-    max_tokens: int | None
+    prompt: str
+    model: str
     attempt: int
     outcome: str
-    started: str
+    borrowed: bool = False
+    """In a list of a run's calls, whether another run made and paid for it."""
     seconds: float
+    cost_usd: float | None = None
+    """The cost; None if it is not known."""
     error: str = ""
     """The error; of an answer, what was unusual about the response."""
     finish_reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(CallRecord):
+    """One request to a model in the ledger."""
+
+    run: str | None
+    key: str
+    prompt_hash: str
+    sample: int
+    temperature: float
+    max_tokens: int | None
+    started: str
     reply: str | None = None
     """The reply; None in a list of calls."""
     usage: Usage = field(default_factory=Usage)
-    cost_usd: float | None = None
-    """The cost; None if it is not known."""
     lost_tokens: int = 0
     """While the usage is unknown: the tokens of the prompt and of the largest possible reply."""
     booked_usd: float | None = None
@@ -124,8 +132,6 @@ class Call:
     """Seconds spent waiting for a free slot, a rate limit or the budget before it was sent."""
     messages: tuple[Message, ...] = ()
     """What is sent: the filled prompt, and the rejected reply if it is asked again. Empty in a list of calls."""
-    borrowed: bool = False
-    """In a list of a run's calls, whether another run made and paid for it."""
     attempts: int = 1
     """With its texts: how often its run sent the same request."""
     repaired: bool = False

@@ -157,7 +157,7 @@ def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> None
     folder = Path(root).expanduser().resolve()
     if not folder.is_dir():
         raise UsageError(f"--root: there is no folder {root}", hint="check the path")
-    from redraft.cli.runner import run_until_stopped
+    from redraft.cli.runner import until_stopped
     from redraft.llm.budget import Budget
     from redraft.runs.session import Session
     from redraft.studio.mcp import McpTools, serve
@@ -176,14 +176,14 @@ def mcp(root: str, db: str | None, runs: tuple[str, ...], **values: Any) -> None
         try:
             # The protocol needs the bare stream; what else is printed goes to stderr.
             with redirect_stdout(sys.__stdout__):
-                async with session:
+                async with until_stopped(), session:
                     await serve(McpTools(session, folder, runs))
         except asyncio.CancelledError:
             say("redraft: stopped; finished work is kept")
             # The thread that reads standard input would keep the process alive.
             os._exit(INTERRUPTED)
 
-    asyncio.run(run_until_stopped(served()))
+    asyncio.run(served())
 
 
 _COMPARE_EPILOG = """\b

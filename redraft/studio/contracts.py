@@ -28,6 +28,7 @@ StartedRun = create_model("StartedRun", run=str, events=str)
 """A run that has started, and the address of its events."""
 
 
+@record(frozen=True, kw_only=True, config=DEFERRED)
 class RunStatus(RunSummary):
     """The status of a run."""
 

@@ -161,7 +161,7 @@ class McpTools:
         """Return a run's summary with its scores, the goals it meets or misses, and the first findings on it."""
         result = await self.session.result(run)
         return {
-            **result.record().model_dump(mode="json", include=_SHOWN),
+            **{name: value for name, value in result.model_dump().items() if name in _SHOWN},
             "gaps": result.gaps,
             "complete": result.complete,
             "summary": result.summary,

@@ -4,6 +4,7 @@ of its drafts.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
+from redraft.domain import record_json
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.evaluators.catalog import scoring, with_rubrics
 from redraft.fields import validated
@@ -25,6 +27,7 @@ from redraft.report.history.trace import read_trace
 from redraft.report.markdown.records import comparison_markdown
 from redraft.report.pages.html import call_rows, packed, page_data, view
 from redraft.runs.dry_run import RunPlan, plan_run
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import DRAFTED
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
@@ -166,7 +169,8 @@ async def run(request: Request) -> Response:
         return page(request, "live", "runs", run=status)
     if status.kind not in DRAFTED:
         word = partial(with_names, names=status.shown_names)
-        content = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
+        record = record_json(await read(request, run_views.result_of, status.run))
+        content = json.dumps(record, ensure_ascii=False, indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         judgment = await read(request, _judgment, status.run, status.shown_names) if status.kind == "compare" else ""
         listed = await read(request, lambda store: call_rows(calls(store, status.run), word))
@@ -220,7 +224,7 @@ async def refine_answered(request: Request) -> Response:
         planned = await read(request, plan_fork, run, body, work, context.models)
         if action == "start":
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
-        plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
+        plan = await off_loop(plan_run, *planned, SessionOrder(prices=context.config.prices), context.reading)
         orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
         return await refine(request, body, problem=error)

@@ -6,12 +6,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from math import ceil
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
+from redraft.domain import widened
 from redraft.errors import RunError, UsageError
 from redraft.order import ExperimentPart
 from redraft.report.dossier.contents import read_dossier
@@ -176,18 +178,18 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> RunStatus:
     (row,) = summaries(store, [run])
     if at_work and row.status == "killed":
         # It is stored, but not claimed yet.
-        row = row.model_copy(update={"status": RUNNING})
+        row = replace(row, status=RUNNING)
     resumable = row.status in _RESUMABLE and not isinstance(run.order, ExperimentPart)
     at_work = at_work and row.status == RUNNING
     error = worded_error(run.error, f"/api/runs/{run.id}")
     limit = run.limits.max_cost
-    return RunStatus(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
+    return widened(RunStatus, row, error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 
 def result_of(store: Store, run: str) -> RunResult:
     """Return the result of a run, as `redraft show --json` prints it, with its error in the words of who asks."""
     record = read_result(store, run).record()
-    return record.model_copy(update={"error": worded_error(record.error, f"/api/runs/{record.run}")})
+    return replace(record, error=worded_error(record.error, f"/api/runs/{record.run}"))
 
 
 def pieces_of(store: Store, run: str) -> BaseModel:

@@ -146,8 +146,11 @@ class _Chunker:
             if end >= before:
                 end = start + max(1, (before - start) // 2)
             exact = all(at in (0, len(self.text)) or _EXACT.match(self.text, at) for at in (start, end))
-            tokens = self.meter.tokens(start, end) if exact else self.tokenizer.count(self.text[start:end])
-            over = 0 if exact else tokens - self.budget - self.rest
+            tokens = measured = self.meter.tokens(start, end)
+            if not exact:
+                tokens = self.tokenizer.count(self.text[start:end])
+            # Only a chunk that was to end with the sentence begun may be larger than the budget.
+            over = 0 if exact else tokens - self.budget - (self.rest if measured > allowed else 0)
             if over > 0 and end > start + 1:
                 # Counted by itself it does not fit: once more, shorter.
                 allowed, before = allowed - over, end

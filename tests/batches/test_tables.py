@@ -15,9 +15,10 @@ from redraft.batches.queue import Batches
 from redraft.batches.sources import BatchItem, add_items
 from redraft.batches.tables import BatchResult, BatchSnapshot, report_of
 from redraft.batches.worker import keep_texts, text_of
-from redraft.domain import ItemCounts, widened
+from redraft.domain import widened
 from redraft.errors import UsageError
 from redraft.evaluators.statistics import interval_of_mean
+from redraft.events import ItemCounts
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.store.store import Store

@@ -66,6 +66,11 @@ def test_runs_are_filtered(command: LocalCommand) -> None:
 def run_summary(**changes: Any) -> RunSummary:
     """Return a run as long in every column as runs are."""
     values = {
+        **dict.fromkeys(("identity", "document", "tokenizer", "query"), ""),
+        **dict.fromkeys(("chapter_of", "cost_usd")),
+        "judges": (),
+        "part": False,
+        "calls": 0,
         "run": "3fa2c1d0",
         "created": "2026-11-22T05:55:00.000+00:00",
         "status": "interrupted",
@@ -79,7 +84,7 @@ def run_summary(**changes: Any) -> RunSummary:
         "offline_check": False,
         "preferred": None,
     }
-    return RunSummary.model_construct(**values | changes)
+    return RunSummary(**{**values, **changes})
 
 
 def cells(row: str) -> list[str]:

@@ -16,7 +16,7 @@ from redraft.evaluators.base import distinct_errors
 from redraft.evaluators.catalog import built_in
 from redraft.evaluators.metric_info import METRICS, withdrawn
 from redraft.evaluators.panel import without_conflicts, without_overruled
-from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
+from redraft.evaluators.reference.builders import KeyFactBuilder
 from redraft.readers.documents import load
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences

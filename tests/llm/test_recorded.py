@@ -44,7 +44,7 @@ PRICE = Price(prompt=100, completion=1000, cached_prompt=10)
 def begin_run(store: Store, name: str = "run1") -> str:
     document = parse(b"A book.", name="book.txt")
     store.documents.add(document)
-    run = Run(name, "same", document.id, Summarize(), {}, "estimate", "0")
+    run = Run(name, Summarize(), {}, "0", identity="same", document=document.id, tokenizer="estimate")
     store.runs.add(run)
     return name
 

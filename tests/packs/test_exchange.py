@@ -206,7 +206,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Harness, K
 
     async def make() -> KeyFacts:
         await build(harness)
-        return await harness.keyfacts(settings={"context_tokens": 1200})
+        return await harness.keyfacts(settings={"context_tokens": 1200}, keyfact_overlap=40)
 
     keyfacts = asyncio.run(make())
     assert len(keyfacts.trees) >= 4

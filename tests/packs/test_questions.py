@@ -13,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Pack, Span
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import PackBuilder
+from redraft.evaluators.reference.builders import PackBuilder
 from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook

@@ -69,7 +69,7 @@ async def test_overruled_finding_is_withdrawn_score_corrected(any_harness: OpenH
     (gone,) = withdrawn(result.evaluations["consistency"])
     assert gone.finding.sentence == fact_of(9)
     assert gone.ruling.quote == fact_of(9)[:-1]
-    assert result.record().model_dump(mode="json")["withdrawn"] == {"consistency": [record_json(gone)]}
+    assert result.model_dump()["withdrawn"] == {"consistency": [record_json(gone)]}
 
 
 async def test_only_what_is_not_overruled_is_revised(harness: OpenHarness) -> None:

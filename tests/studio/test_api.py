@@ -15,6 +15,7 @@ import pytest
 
 import redraft
 from redraft import Document, Session
+from redraft.domain import adapter_of
 from redraft.fields import option_of
 from redraft.lab.agreement.sheets import read_answers, sheet_kind
 from redraft.report.history.results import RunResult
@@ -43,9 +44,9 @@ def problem(reply: httpx.Response) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_run_is_started_status_and_dossier_read(client: httpx.Client, refined: str) -> None:
-    status = RunStatus.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
+    status = adapter_of(RunStatus).validate_python(client.get(f"/api/runs/{refined[:5]}").json())
     assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
-    result = RunResult.model_validate(client.get(f"/api/runs/{refined}/result").json())
+    result = adapter_of(RunResult).validate_python(client.get(f"/api/runs/{refined}/result").json())
     assert client.get(f"/api/runs/{refined}/dossier").json()["result"]["summary"] == result.summary
     assert result.words is not None
     assert 0 < result.words <= 60
@@ -201,7 +202,7 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
             assert client.post(f"/api/runs/{run}/resume").status_code == 409
             stopped = client.post(f"/api/runs/{run}/stop")
             assert stopped.status_code == 200, stopped.text
-            status = RunStatus.model_validate(stopped.json())
+            status = adapter_of(RunStatus).validate_python(stopped.json())
             assert (status.status, status.at_work, status.resumable) == ("interrupted", False, True)
             assert client.post(f"/api/runs/{run}/stop").status_code == 409
             page = client.get(f"/runs/{run}").text

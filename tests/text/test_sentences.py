@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Chunk, Document, Span
@@ -344,6 +344,7 @@ def test_small_texts_and_budgets() -> None:
 @pytest.mark.slow
 @at_ease
 @given(text=texts, budget=budgets)
+@example(text="\n/\n/" + "3.14" * 7 + "Then — slowly, carefully — he left; " * 29, budget=16)
 def test_chunk_of_n_plus_completes_its_sentence(tokenizer: Tokenizer, text: str, budget: int) -> None:
     chunks = chunk(document(text), tokenizer, budget, onward=True)
     check_cover(text, chunks)

@@ -54,7 +54,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         damaged = dict(store.runs.damaged)
         any_at_all = bool(run_summaries or store.runs.latest(1))
     if run_summaries or as_json or not damaged:
-        content = {"runs": [run.model_dump(mode="json") for run in run_summaries], "damaged": damaged}
+        content = {"runs": [record_json(run) for run in run_summaries], "damaged": damaged}
         brief = sys.stdout.isatty() and terminal_width(sys.stdout) < _ROOM_FOR_ALL
         markdown = runs_markdown(run_summaries, datetime.now(UTC), brief=brief)
         none = "No runs yet. Make one: redraft summarize FILE"
@@ -326,7 +326,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
         run = store.runs.get(run_id).id
         entries = [*calls_of(store, run, [] if number is None else [number])]
         if number is None:
-            content = {"run": run, "calls": [entry.model_dump(mode="json") for entry in entries]}
+            content = {"run": run, "calls": [record_json(entry) for entry in entries]}
             # The chapters are runs of their own.
             chapters = read_result(store, run).chapters
             show_record(content, calls_markdown(entries, run), as_json=as_json)
@@ -339,7 +339,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
     details = next((entry for entry in entries if isinstance(entry, CallDetails)), None)
     if details is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
-    show_record(details.model_dump(mode="json"), call_markdown(details, run), as_json=as_json)
+    show_record(record_json(details), call_markdown(details, run), as_json=as_json)
 
 
 @command()

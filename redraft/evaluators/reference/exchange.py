@@ -7,14 +7,25 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from redraft.domain import Document, KeyFact, KeyFacts, Level, Pack, PackQuestion, Tree, content_id
+from redraft.domain import (
+    Document,
+    KeyFact,
+    KeyFacts,
+    Level,
+    Pack,
+    PackQuestion,
+    Tree,
+    adapter_of,
+    content_id,
+    record_json,
+)
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
-from redraft.fields import error_text
+from redraft.fields import first_error
 from redraft.settings import MAX_QUESTIONS
 from redraft.sources import STDIN, read_file, strict_json
 from redraft.store.store import Store
@@ -22,7 +33,6 @@ from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, has_words
 
 FORMAT, VERSION = "redraft-pack", 3
-PartT = TypeVar("PartT", Pack, KeyFacts)
 
 _AGAIN = ("export it again with ", RunCommand("pack export"))
 # The key facts of a million tokens take about a third of this.
@@ -48,34 +58,21 @@ class PackContents(NamedTuple):
 
 def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | None) -> dict[str, object]:
     """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
-    content: dict[str, object] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "id": questions.id if questions else None,
-        "document": _about(document),
-        "model": questions.model if questions else None,
-        "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
-        "questions": _alone(questions)["questions"] if questions else [],
-        "missing": list(questions.missing) if questions else [],
-    }
-    if keyfacts:
-        content["keyfacts"] = _alone(keyfacts)
-    return content
+    nothing: dict[str, object] = {"model": None, "prompt_hashes": {}, "questions": [], "missing": []}
+    content: dict[str, object] = {"format": FORMAT, "version": VERSION, "id": None, "document": _about(document)}
+    content |= _alone(questions) if questions else nothing
+    return content | ({"keyfacts": _alone(keyfacts)} if keyfacts else {})
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
     """Return the JSON of `keyfacts --json`."""
     more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
-    content = _alone(keyfacts) | more
-    del content["prompt_hashes"]
-    return content
+    return {name: value for name, value in _alone(keyfacts).items() if name != "prompt_hashes"} | more
 
 
-def _alone(built: Pack | KeyFacts) -> dict[str, Any]:
-    """Return a record as JSON under its field aliases, without the fields that say where it is from."""
-    exclude: Any = {"document", "imported"}
-    fields: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True, exclude=exclude)
-    return fields
+def _alone(built: Pack | KeyFacts) -> dict[str, object]:
+    """Return a record as JSON without the fields that say where it is from."""
+    return {name: value for name, value in record_json(built).items() if name not in ("document", "imported")}
 
 
 def _about(document: Document) -> dict[str, object]:
@@ -118,31 +115,19 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
 
 def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> PackContents:
     """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
-    if sum(map(data.count, (b"{", b"[", b","))) > _MAX_PARTS:
-        raise PackError("the file has too many parts for a pack", place=place, fix=_AGAIN)
     try:
-        content = strict_json(data)
-    except (ValueError, RecursionError) as error:
-        raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, fix=_AGAIN) from error
-    key, title = _document_in(content, place)
-    # Before the other checks, which take time.
-    title = one_line(title, 60)
-    if document is not None and document.id != key:
-        hint = "give the file that it was built from: one changed character makes a different document"
-        raise PackError(f"the pack is about another document, {title!r}", place=place, hint=hint)
-    if document is None and not store.documents.has(key):
-        fix = ("give the document too: ", RunCommand("pack import", more=("SOURCE", "PACK")))
-        raise PackError(f"its document, {title!r}, is not in this database", place=place, fix=fix)
-    document = document or store.documents.get(key)
-    _refuse_long(content, place)
-    pack = _record_in(Pack, content, key, place) if content.get("id") or content.get("questions") != [] else None
-    facts = content.get("keyfacts")
-    keyfacts = _record_in(KeyFacts, facts, key, place, "keyfacts") if facts is not None else None
-    contents = PackContents(document, pack, keyfacts)
-    for problem in _problems(contents):
-        raise PackError(problem, place=place, fix=_AGAIN)
-    store.documents.add(document)
-    shelves: tuple[tuple[Any, Pack | KeyFacts | None], ...] = ((store.packs, pack), (store.keyfacts, keyfacts))
+        contents = _contents(store, data, document, place)
+        problem = next(_problems(contents), "")
+    except ValidationError as error:
+        where = "keyfacts." * (error.title == KeyFacts.__name__)
+        problem = f"this is not a pack: {where}{first_error(error)}"
+    except ValueError as error:
+        problem = str(error)
+    if problem:
+        raise PackError(one_line(problem, 220), place=place, fix=_AGAIN)
+    store.documents.add(contents.document)
+    shelves: list[tuple[Any, Pack | KeyFacts | None]] = []
+    shelves += [(store.packs, contents.questions), (store.keyfacts, contents.keyfacts)]
     for shelf, part in shelves:
         if part is not None:
             shelf.add(part, "imported")
@@ -150,57 +135,54 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
     return contents
 
 
-def _no_pack(where: str, problem: str, place: str) -> PackError:
-    message = one_line(f"{where}: {problem}" if where else problem, 200)
-    return PackError(f"this is not a pack: {message}", place=place, fix=_AGAIN)
-
-
-def _document_in(content: object, place: str) -> tuple[str, str]:
-    """Return the id and the title of the document that a file is about. Raises for what is no pack of this version."""
-    if not isinstance(content, dict):
-        raise _no_pack("", "must be an object", place)
-    version = content.get("version")
-    if content.get("format") != FORMAT:
-        raise _no_pack("format", f"must be {FORMAT!r}", place)
-    if type(version) is int and version > VERSION:
-        newer = f"the pack has version {version}, and this redraft reads version {VERSION}"
-        raise PackError(newer, place=place, hint="update redraft")
-    if type(version) is not int or version != VERSION:
-        raise _no_pack("version", f"must be {VERSION}", place)
-    document = content.get("document")
-    key, title = (document.get("id"), document.get("title")) if isinstance(document, dict) else (None, None)
-    if not isinstance(key, str) or not isinstance(title, str):
-        raise _no_pack("document", "must have an id and a title", place)
-    return key, title
-
-
-def _record_in(kind: type[PartT], content: object, document: str, place: str, where: str = "") -> PartT:
-    """Return the record of a document that a file has at a place in it; unknown fields, from later versions, are
-    ignored."""
-    if not isinstance(content, dict):
-        raise _no_pack(where, "must be an object", place)
-    fields = content | {"document": document, "imported": True}
+def _contents(store: Store, data: bytes, document: Document | None, place: str) -> PackContents:
+    """Return the records in a file; unknown fields, from later versions, are ignored. Raises `ValueError` for what is
+    no pack of this version."""
+    if sum(map(data.count, (b"{", b"[", b","))) > _MAX_PARTS:
+        raise ValueError("the file has too many parts for a pack")
     try:
-        return TypeAdapter(kind).validate_json(json.dumps(fields), strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        at = ".".join([where] * bool(where) + list(map(str, first["loc"])))
-        raise _no_pack(at, error_text(first), place) from error
+        content = strict_json(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"this is not JSON: {error}") from error
+    match content:
+        case {"format": form, "version": int(version)} if form == FORMAT and version > VERSION:
+            newer = f"the pack has version {version}, and this redraft reads version {VERSION}"
+            raise PackError(newer, place=place, hint="update redraft")
+        case {"format": form, "version": int(version), "document": {"id": str(key), "title": str(title)}} if (
+            form == FORMAT and version == VERSION
+        ):
+            title = one_line(title, 60)
+        case _:
+            needs = f"the format {FORMAT!r}, the version {VERSION}, and a document with an id and a title"
+            raise ValueError(f"this is not a pack: it must have {needs}")
+    # Before the other checks, which take time.
+    if document is not None and document.id != key:
+        hint = "give the file that it was built from: one changed character makes a different document"
+        raise PackError(f"the pack is about another document, {title!r}", place=place, hint=hint)
+    if document is None and not store.documents.has(key):
+        fix = ("give the document too: ", RunCommand("pack import", more=("SOURCE", "PACK")))
+        raise PackError(f"its document, {title!r}, is not in this database", place=place, fix=fix)
+    _refuse_long(content)
+    more, facts = {"document": key, "imported": True}, content.get("keyfacts")
+    has_questions = bool(content.get("id")) or content.get("questions") != []
+    questions = adapter_of(Pack).validate_json(json.dumps(content | more), strict=True) if has_questions else None
+    facts = facts | more if isinstance(facts, dict) else facts
+    keyfacts = None if facts is None else adapter_of(KeyFacts).validate_json(json.dumps(facts), strict=True)
+    return PackContents(document or store.documents.get(key), questions, keyfacts)
 
 
-def _refuse_long(content: object, place: str) -> None:
-    """Raise for a text or list that is longer than any in a pack."""
-    todo: list[tuple[str, str, object]] = [("", "", content)]
+def _refuse_long(content: object) -> None:
+    """Raise `ValueError` for a text or list that is longer than any in a pack."""
+    todo: list[tuple[str, object]] = [("", content)]
     while todo:
-        where, name, value = todo.pop()
+        where, value = todo.pop()
         if isinstance(value, str | list | dict):
             usual, unit = (_MAX_CHARACTERS, "characters") if isinstance(value, str) else (_MAX_ENTRIES, "entries")
-            if len(value) > (limit := _MAX.get(name, usual)):
-                raise _no_pack(where, f"must have at most {limit:,} {unit}", place)
-        if isinstance(value, dict):
-            todo += [(f"{where}.{key}" if where else key, key, part) for key, part in value.items()]
-        elif isinstance(value, list):
-            todo += [(f"{where}.{at}", "", part) for at, part in enumerate(value)]
+            if len(value) > (limit := _MAX.get(where.rpartition(".")[2], usual)):
+                raise ValueError(f"this is not a pack: {where}: must have at most {limit:,} {unit}")
+        if isinstance(value, dict | list):
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            todo += [(f"{where}.{key}" if where else str(key), part) for key, part in parts]
 
 
 def _problems(contents: PackContents) -> Iterator[str]:
@@ -249,8 +231,9 @@ def _keyfact_problems(keyfacts: KeyFacts, document: Document) -> Iterator[str]:
     if len({(tree.chunk, tree.perspective) for tree in trees}) < len(trees):
         yield "there are two trees of the same chunk from the same perspective"
     for number, (before, tree) in enumerate(pairwise(trees), 2):
-        same = tree.chunk == before.chunk and tree.span == before.span
-        if not same and not (tree.chunk > before.chunk and tree.span.start >= before.span.end):
+        is_same = (tree.chunk, tree.span) == (before.chunk, before.span)
+        # A chunk may begin with the last sentences of the one before.
+        if not is_same and not (tree.chunk > before.chunk and tree.span.end > before.span.end):
             yield f"tree {number} is not in its place"
     if not any(tree.kept for tree in trees):
         yield "all of its key facts were pruned"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import get_args
+from dataclasses import asdict, replace
+from typing import NamedTuple, get_args
 
 from redraft.agents.judge import REPLY_SHARE
 from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
@@ -74,8 +74,7 @@ def share(part: float, total: int) -> float | None:
     return part / total if total else None
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFact:
+class ListedFact(NamedTuple):
     """A fact and its place."""
 
     fact: KeyFact

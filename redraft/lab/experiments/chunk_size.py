@@ -103,7 +103,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         for cell in cells:
             check_work(runner, (cell.prepared.settings, cell.order.judging))
             order = cell.order.model_copy(update={"settings": cell.prepared.settings})
-            await runner.open_own_run(cell.document, order)
+            await runner.open_own_run(cell.prepared, order)
         return cells
 
     async def run_cell(self, cell: SampledChunks, batch: RunBatch) -> tuple[SampledChunks, list[MarkedChunk]]:

@@ -161,7 +161,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
         drafts = [(cell, *draft) for cell in cells for draft in product(self.contestants, cell.steps)]
         plans = [partial(prepare, cell.document, self.draft_settings(*who, cell, step)) for cell, who, step in drafts]
-        await asyncio.to_thread(check_work, runner, plans=plans)
+        await asyncio.to_thread(check_work, runner, drafts=plans)
         return cells
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
@@ -228,6 +228,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
             item = ContextItem(document.id, document.title, length, *contestant, step, length)
             try:
                 prepared = prepare(document, self.draft_settings(*contestant, cell, step))
+                prepared.plan  # noqa: B018  (refused where the document does not fit)
                 items.append(replace(item, end=prepared.chunks[-1].span.end))
             except RedraftError as error:
                 items.append(replace(item, failure=failure(DRAFTING, error)))
@@ -411,7 +412,7 @@ class FactJudge:
         if not facts or not sentences:
             return (False,) * len(facts)
         results = await align_facts(self.judge, statements_of(sentences), [fact.text for fact in facts], self.reader)
-        return tuple(results.verdicts[n][0] if n in results.verdicts else None for n in range(len(facts)))
+        return tuple(bool(results.verdicts[n]) if n in results.verdicts else None for n in range(len(facts)))
 
     def match_facts(
         self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact], *, is_complete: bool

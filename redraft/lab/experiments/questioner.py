@@ -35,7 +35,7 @@ from redraft.agents.judge import (
 )
 from redraft.domain import DEFERRED, Document, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import FailedReplies, build_error
+from redraft.evaluators.reference.builders import FailedReplies, build_error
 from redraft.events import Notice, Observer
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE

@@ -29,7 +29,8 @@ from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.models import ModelRole, assign_models, known_window, resolve
 from redraft.runs.open_runs import record_stop
-from redraft.runs.prepare import prepare, record
+from redraft.runs.order import SessionOrder
+from redraft.runs.prepare import record
 from redraft.runs.sync import run_to_end
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, PackPart
 from redraft.store.connection import off_loop
@@ -47,18 +48,19 @@ _STEPS_OF_PROMPTS = {
 
 Choice = tuple[DraftConfig, JudgeConfig | None]
 """The settings of a model, and how it or others judge, if they do."""
+Draft = Callable[[], PreparedDocument]
 
 
-def check_work(runner: ExperimentRunner, *choices: Choice, plans: Sequence[Callable[[], object]] = ()) -> None:
-    """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first plan, if none of
-    them can be made."""
+def check_work(runner: ExperimentRunner, *choices: Choice, drafts: Sequence[Draft] = ()) -> None:
+    """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first draft, if none of
+    them can be planned."""
     for settings, judging in choices:
         parts = OrderParts(settings=resolve(settings), judging=judging or JudgeConfig(), limits=runner.limits)
-        assign_models(parts, runner.prices)
+        assign_models(parts, runner.defaults.prices)
     errors: list[RedraftError] = []
-    for plan in plans:
+    for prepared in drafts:
         try:
-            plan()
+            prepared().plan  # noqa: B018
         except RedraftError as error:
             errors.append(error)
         else:
@@ -128,12 +130,12 @@ class DryExperimentRunner(ExperimentRunner):
     async def do_run(
         self,
         run: Run | None,  # noqa: ARG002
-        document: Document,
+        prepared: PreparedDocument,
         order: Order,
         watch: RunWatch,  # noqa: ARG002
     ) -> Result:
         """Count a run in memory."""
-        return await self.runs.run_prepared(prepare(document, order.settings, given=order.given), order)
+        return await self.runs.run_prepared(prepared, order)
 
     def steps(self) -> list[PlanStep]:
         """Return the steps in the order in which they began."""
@@ -165,7 +167,7 @@ def plan_steps(
     """Return the outcome of an experiment with counting models on an in-memory store, and its steps by document."""
 
     async def count_steps() -> tuple[T, list[PlanStep]]:
-        async with DryRuns(prices) as runs:
+        async with DryRuns(SessionOrder(prices=prices)) as runs:
             runner = DryExperimentRunner(runs, prices, documents)
             return await work(runner), runner.steps()
 
@@ -367,7 +369,7 @@ class RunBatch:
         for warning in prepared.warnings:
             runner.observer(Notice(warning, everywhere=True))
         async with runner.opening:
-            run = await runner.open_own_run(prepared.document, order)
+            run = await runner.open_own_run(prepared, order)
             if run is None:
                 if runner.stopped is not None:
                     raise runner.stopped
@@ -377,7 +379,7 @@ class RunBatch:
         runner.observer(RunStarted(run.id))
         run = replace(run, order=run.order.model_copy(update={"limits": limits}))
         parts = OrderParts(settings=prepared.settings, judging=judging or JudgeConfig(), limits=limits)
-        roles, began = assign_models(parts, runner.prices), time.monotonic()
+        roles, began = assign_models(parts, runner.defaults.prices), time.monotonic()
         with store.claim(run.id), language_context(prepared.document):
             await off_loop(store.runs.set_status, run.id, "running")
             try:

@@ -18,7 +18,7 @@ from redraft.batches.sources import LINES, files_of
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.reference.questions import evenly_spread
+from redraft.evaluators.consistency import evenly_spread
 from redraft.evaluators.statistics import mean, measures
 from redraft.lab.agreement.people import (
     FileEntry,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Iterator, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, WrapSerializer, field_serializer
+from pydantic import Field, PlainSerializer, WrapSerializer, field_serializer
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import (
@@ -28,14 +28,15 @@ from redraft.domain import (
     Piece,
     Span,
     computed,
+    record_json,
     widened,
 )
 from redraft.report.history.judges import Details, listed, yardstick_of
 from redraft.report.history.lineage import TracedSentence, piece_name, read_lineage
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RoundTrace, RunTrace, difference, read_trace
-from redraft.report.tables import Clean, Entry, Line, Scrubbed, ScrubbedLine
-from redraft.store.calls import Message, PromptRecord
+from redraft.report.tables import Entry, Line
+from redraft.store.calls import CallRecord, Message, PromptRecord
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import language_context, primary
@@ -59,8 +60,7 @@ SharedResult = Annotated[
     PlainSerializer(
         # The sentences are spans of the summary, which stays as it is.
         lambda result: (
-            scrubbed_all(result.record().model_dump(mode="json", exclude={"settings": {"key_env"}}))
-            | {"summary": result.summary}
+            scrubbed_all(record_json(result.record(), {"settings": {"key_env"}})) | {"summary": result.summary}
         )
     ),
 ]
@@ -135,42 +135,32 @@ class TracedPiece(Entry):
     parents: tuple[Parent, ...]
 
 
-class CallEntry(Entry):
-    """A call to a model, or a reply reused from an earlier call."""
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
+class CallEntry(CallRecord):
+    """A call to a model, or a reply reused from an earlier call, at no cost. Its texts are safe to show."""
 
     number: int
-    label: Line
-    prompt: str
     hash: str
-    model: Scrubbed
-    outcome: str
-    borrowed: bool
-    """Whether the reply was reused, at no cost."""
     began: float
     """Seconds since the first call."""
-    seconds: float
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
-    cost_usd: float | None
-    error: ScrubbedLine
+    made_by: str | None
+    """The run that sent it; None once that is deleted."""
 
 
+@record(frozen=True, slots=True, kw_only=True, config=DEFERRED)
 class CallDetails(CallEntry):
     """A call with its prompt and its reply."""
 
     messages: tuple[Message, ...]
     """What was sent; empty for a call made before messages were stored."""
-    prompt_text: Clean | None
+    prompt_text: str | None
     """The template of the prompt, if it is stored."""
-    reply: Annotated[Clean, AfterValidator(scrubbed)] | None
-    """None without a reply."""
-    finish_reason: str
-    attempt: int
+    reply: str | None
     attempts: int
     """How often the request was sent."""
-    made_by: str | None
-    """The run that sent it; None once that is deleted."""
 
 
 class Dossier(Entry):
@@ -413,23 +403,29 @@ def calls(store: Store, run: str, with_texts: Container[int] = ()) -> Iterator[C
     first = min((datetime.fromisoformat(call.started) for call in recorded if not call.borrowed), default=None)
     for number, call in enumerate(recorded, 1):
         began = datetime.fromisoformat(call.started) - first if first and not call.borrowed else None
+        texts: dict[str, Any] = {}
         # A call may have been deleted meanwhile.
-        texts = store.calls.texts_of(run, number) if number in with_texts else None
-        prompt = store.prompts.first(key=call.prompt_hash) if texts else None
+        if number in with_texts and (details := store.calls.texts_of(run, number)):
+            prompt = store.prompts.first(key=call.prompt_hash)
+            texts["messages"] = [Message(part.role, clean(part.text)) for part in details.messages]
+            texts["prompt_text"] = prompt and prompt.text and clean(prompt.text)
+            texts["reply"] = details.reply and scrubbed(clean(details.reply))
+            texts["attempts"] = details.attempts
         yield widened(
             CallDetails if texts else CallEntry,
-            texts or call,
+            call,
             call.usage,
-            messages=[Message(part.role, clean(part.text)) for part in texts.messages] if texts else (),
-            prompt_text=prompt.text if prompt else None,
-            borrowed=call.borrowed,
             number=number,
             hash=call.prompt_hash,
+            label=one_line(call.label),
+            model=scrubbed(call.model),
+            error=scrubbed(one_line(call.error)),
             began=round(began.total_seconds(), 3) if began else 0.0,
             seconds=0.0 if call.borrowed else round(call.seconds, 3),
             cached_tokens=call.usage.cached_prompt_tokens,
             cost_usd=0.0 if call.borrowed else call.cost_usd,
             made_by=call.run,
+            **texts,
         )
 
 

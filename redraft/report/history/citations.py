@@ -18,7 +18,7 @@ from redraft.agents.answerer import FoundAnswer
 from redraft.domain import DEFERRED, Document, Evaluation, Span, computed
 from redraft.errors import RunCommand, RunError
 from redraft.report.history.judges import By, basis
-from redraft.report.history.lineage import DocumentRead, Lineage, PlacedSpan, read_lineage
+from redraft.report.history.lineage import Lineage, PlacedSpan, SourcedDraft, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store
@@ -86,12 +86,9 @@ class SentenceCitations:
 
 
 @dataclass(frozen=True, slots=True)
-class Citations:
+class Citations(SourcedDraft):
     """A summary, the numbers that its sentences cite, and the cited places in order of their numbers."""
 
-    run: str
-    draft: str
-    document: DocumentRead
     summary: str
     sentences: tuple[SentenceCitations, ...]
     places: tuple[Citation, ...]

@@ -34,9 +34,9 @@ from redraft.domain import (
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, goal_status, withdrawn
 from redraft.report.history.judges import judged_by, judges_of, offline_checked
-from redraft.report.tables import Entry, data_frame
+from redraft.report.tables import data_frame
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig, JudgeConfig
-from redraft.store.runs import Run, damage_named
+from redraft.store.runs import Run, RunRecord, damage_named
 from redraft.store.store import Store, check_store
 from redraft.text.languages import language_context, with_language
 from redraft.text.places import pages_of, place_in
@@ -110,8 +110,28 @@ def request_outcomes(store: Store, rounds: Sequence[Round]) -> Iterator[RequestO
     yield from outcomes.values()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Result:
+@dataclass(frozen=True, kw_only=True)
+class ResultFacts:
+    """What is the same in a result and in its JSON."""
+
+    usage: Totals
+    gaps: tuple[Gap, ...]
+    flawed: tuple[Piece, ...]
+    """The partial summaries that were kept although they are invalid."""
+    requests: tuple[RequestOutcome, ...] = ()
+    """The outcome of each of a person's requests that a revision tried."""
+    oddities: tuple[str, ...] = ()
+    """Irregularities in the replies: another model answered, or the usage is unknown."""
+    sentences: int | None = None
+    """The number of sentences of a summary that was given to be judged; None for others."""
+    chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda chapters: not chapters)] = ()
+    """The result of each chapter if they were summarized separately; `usage` covers all of them."""
+    unstored: Annotated[str, Field(exclude_if=lambda loss: not loss)] = ""
+    """Why the run is not stored although it was carried out: its database was deleted meanwhile. Usually empty."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Result(ResultFacts):
     """A run with its summary. `complete` says whether the run did all it was asked for."""
 
     run: Run
@@ -122,26 +142,13 @@ class Result:
     tokens: int
     chunks: int
     draft: Draft | None
-    usage: Totals
-    gaps: tuple[Gap, ...]
-    flawed: tuple[Piece, ...]
     rounds: tuple[Round, ...] = ()
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
     """The evaluations of the draft by metric."""
     initial: Mapping[str, Evaluation] = field(default_factory=dict)
     """The evaluations of the first draft by metric."""
-    chapters: tuple[ChapterResult, ...] = ()
-    """The result of each chapter if they were summarized separately; `usage` covers all of them."""
-    sentences: int | None = None
-    """The number of sentences of a summary that was given to be judged; None for others."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back and another might have met the goals."""
-    oddities: tuple[str, ...] = ()
-    """Irregularities in the replies: another model answered, or the usage is unknown."""
-    requests: tuple[RequestOutcome, ...] = ()
-    """The outcome of each of a person's requests that a revision tried."""
-    unstored: str = ""
-    """Why the run is not stored although it was carried out: its database was deleted meanwhile. Usually empty."""
     round_shown: str = ""
     """Which round this is, if it is an earlier one than the last."""
 
@@ -271,7 +278,7 @@ class Result:
     def model_dump(self, *, mode: Literal["json", "python"] = "json") -> dict[str, object]:  # noqa: ARG002
         """Return what `--json` prints of any run, but for its `answer`, `comparison`, `pack` or `keyfacts`. The values
         are JSON in either mode."""
-        return self.record().model_dump(mode="json")
+        return record_json(self.record())
 
     def record(self) -> RunResult:
         """Return the result as it is printed."""
@@ -316,12 +323,12 @@ class Result:
         return core_schema.json_or_python_schema(contract, either, serialization=serializer)
 
 
-class RunFacts(Entry):
+@record(frozen=True, kw_only=True, config=DEFERRED)
+class RunFacts(RunRecord):
     """What lists of runs and the result of a run both have of it."""
 
     run: str
     kind: str
-    parent: str | None
     status: str
     strategy: str
     """In lists empty for a summary given by the user."""
@@ -335,20 +342,15 @@ class RunFacts(Entry):
     """Whether only the built-in model judged."""
 
 
-class RunResult(RunFacts, defer_build=True):
+@record(frozen=True, kw_only=True, config=DEFERRED)
+class RunResult(ResultFacts, RunFacts):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
-    identity: str
     source: dict[str, Any]
     strategy_reason: str
-    tokenizer: str
     settings: dict[str, Any]
     summary: str | None
-    sentences: int | None
-    """The number of sentences of a summary that was given to be judged; None for others."""
     rounds: int
-    stop_reason: str | None
-    why: str
     initial_scores: dict[str, float | None]
     metrics: dict[str, dict[str, Any]]
     """The evaluations by metric, each with its findings."""
@@ -360,18 +362,7 @@ class RunResult(RunFacts, defer_build=True):
     missing: dict[str, list[str]]
     withdrawn: dict[str, list[WithdrawnFinding]]
     statistics: dict[str, Any] | None
-    gaps: tuple[Gap, ...]
-    flawed: tuple[Piece, ...]
-    """The partial summaries that were kept although they are invalid."""
-    notes: tuple[str, ...]
-    requests: tuple[RequestOutcome, ...]
-    oddities: tuple[str, ...]
     error: dict[str, Any] | None
-    usage: Totals
-    chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda chapters: not chapters)] = ()
-    """The chapters with their results, if they were summarized separately."""
-    unstored: Annotated[str, Field(exclude_if=lambda loss: not loss)] = ""
-    """Why the run is not stored: its database was deleted while it was carried out."""
 
 
 UNSCORED = {REVIEW, *FIGURES}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field
+from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation, widened
+from redraft.domain import DEFERRED, GIVEN, OTHER, Draft, Evaluation, widened
 from redraft.errors import RunCommand, RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.order import ExperimentPart
@@ -85,32 +87,27 @@ def compared(store: Store, of: Result | str) -> SummaryComparison:
 _PREVIEW = 160
 
 
+@record(frozen=True, kw_only=True, config=DEFERRED)
 class RunSummary(RunFacts):
     """A run in one line, for lists and status."""
 
-    created: str
-    updated: str
-    experiment: str | None
     part: bool
     """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
     """The run for which it summarizes a chapter."""
     shown_names: dict[str, str] = Field(default={}, exclude=True)
     """The names of its models for people."""
-    document: str
     title: str
     query: Line
     preview: Line = ""
     """The first words of the summary."""
     limit: int | None
     """The maximum number of words that was asked for."""
-    stop_reason: str
     preferred: str | None
     """The better of two summaries that were compared."""
     calls: int
     cost_usd: float | None
     """None if a price is unknown."""
-    seconds: float
 
 
 def latest_runs(
@@ -129,6 +126,8 @@ def latest_runs(
     store.runs.check_filter(kind, status)
 
     def is_listed(run: Run) -> bool:
+        if model and model not in run.settings.model:
+            return False
         if kind:
             is_right = run.kind == kind
         else:
@@ -140,8 +139,8 @@ def latest_runs(
     statuses = {"stopped", "interrupted", KILLED} if status == "stopped" else {status}
     stored_status = {KILLED: "running", INCOMPLETE: "done", "stopped": None}.get(status or "", status)
     documents = store.documents.named(document) if document else None
-    runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
-    rows = (store.runs.readable(run.id, partial(summaries, store, [run])) for run in runs)
+    runs = filter(is_listed, store.runs.newest(status=stored_status, documents=documents))
+    rows = (store.runs.readable(run.id, partial(summaries, store, [run])) for run in islice(runs, limit))
     return [row for readable in rows for row in readable or ()]
 
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from redraft.domain import Document, Evaluation, why_stopped
+from redraft.domain import Document, Evaluation, record_json, why_stopped
 from redraft.evaluators.metric_info import stops_in_words, withdrawn
 from redraft.evaluators.statistics import interval_of_share, mean
 from redraft.llm.nli import claim_in
@@ -148,7 +148,7 @@ def page_data(dossier: Dossier, word: Callable[[str], str] = str) -> dict[str, A
                 {"role": message.role, "text": [parts.setdefault(part, len(parts)) for part in parts_of(message.text)]}
                 for message in call.messages
             ]
-            details[call.number] = call.model_dump(mode="json") | {"messages": messages}
+            details[call.number] = record_json(call) | {"messages": messages}
     return content | ({"details": details, "parts": list(map(scrubbed, parts))} if details else {})
 
 
