@@ -48,10 +48,11 @@ _STEPS_OF_PROMPTS = {
 
 Choice = tuple[DraftConfig, JudgeConfig | None]
 """The settings of a model, and how it or others judge, if they do."""
-Draft = Callable[[], PreparedDocument]
 
 
-def check_work(runner: ExperimentRunner, *choices: Choice, drafts: Sequence[Draft] = ()) -> None:
+def check_work(
+    runner: ExperimentRunner, *choices: Choice, drafts: Sequence[Callable[[], PreparedDocument]] = ()
+) -> None:
     """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first draft, if none of
     them can be planned."""
     for settings, judging in choices:
