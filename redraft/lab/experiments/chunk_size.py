@@ -95,10 +95,8 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         windows = [self.settings(judge, self.chunk_sizes[0]).context_tokens for judge in self.judges]
         if min(windows) < self.window:
             largest, smaller = max(self.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
-            raise UsageError(
-                f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens",
-                fix=("use ", Set("context_tokens", self.window), *smaller),
-            )
+            problem = f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens"
+            raise UsageError(problem, fix=("use ", Set("context_tokens", self.window), *smaller))
         cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
             check_work(runner, (cell.prepared.settings, cell.order.judging))

@@ -161,7 +161,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
         drafts = [(cell, *draft) for cell in cells for draft in product(self.contestants, cell.steps)]
         plans = [partial(prepare, cell.document, self.draft_settings(*who, cell, step)) for cell, who, step in drafts]
-        await asyncio.to_thread(check_work, runner, drafts=plans)
+        await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:

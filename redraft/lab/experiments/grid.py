@@ -351,7 +351,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
             for judge, settings in zip(self.judges, judges, strict=True):
                 prepared = prepare(documents[0], settings)
                 check_judging(self.judge_spec(judge, "", {}, self.judging.metrics), prepared, runner.store)
-            check_work(runner, drafts=[partial(prepare, *draft) for draft in product(documents, drafting)])
+            check_work(runner, plans=[partial(prepare, *draft) for draft in product(documents, drafting)])
 
         await asyncio.to_thread(check)
         return list(map(Cell, documents))

@@ -417,7 +417,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         ]
         drafts = product(documents, (self.writer_settings(name, query=QUERY) for name in drafting))
         plans = [partial(prepare, document, settings) for document, settings in drafts]
-        await asyncio.to_thread(check_work, runner, *choices, drafts=plans)
+        await asyncio.to_thread(check_work, runner, *choices, plans=plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
         sizes = zip(documents, tokens, strict=True)

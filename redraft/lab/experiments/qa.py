@@ -350,7 +350,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                 runner.observer(Notice(f"{document.title} {note}"))
         first = product(cells, self.contestants)
         plans = [partial(self.prepare_step, cell.document, name, cell.steps[0]) for cell, name in first]
-        await asyncio.to_thread(check_work, runner, drafts=plans)
+        await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
     async def run_cell(self, cell: QaCell, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:

@@ -48,18 +48,17 @@ _STEPS_OF_PROMPTS = {
 
 Choice = tuple[DraftConfig, JudgeConfig | None]
 """The settings of a model, and how it or others judge, if they do."""
+Plan = Callable[[], PreparedDocument]
 
 
-def check_work(
-    runner: ExperimentRunner, *choices: Choice, drafts: Sequence[Callable[[], PreparedDocument]] = ()
-) -> None:
-    """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first draft, if none of
-    them can be planned."""
+def check_work(runner: ExperimentRunner, *choices: Choice, plans: Sequence[Plan] = ()) -> None:
+    """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first plan, if none of
+    them can be made."""
     for settings, judging in choices:
         parts = OrderParts(settings=resolve(settings), judging=judging or JudgeConfig(), limits=runner.limits)
         assign_models(parts, runner.defaults.prices)
     errors: list[RedraftError] = []
-    for prepared in drafts:
+    for prepared in plans:
         try:
             prepared().plan  # noqa: B018
         except RedraftError as error:
