@@ -32,7 +32,7 @@ from redraft.prompts.qa import Statement
 from redraft.settings import EvidenceName
 from redraft.text.languages import language_key, language_of
 from redraft.text.quotes import locate, source_of
-from redraft.text.retrieval import WINDOW, Passages
+from redraft.text.retrieval import WINDOW, DocumentSearch, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms
@@ -141,21 +141,16 @@ class EvidenceReader:
         """Return the tokens of evidence that fit a prompt."""
         return int(self.window * _SHARE_OF_WINDOW)
 
-    def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
-        """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
-        suffice unless `wide`."""
-        spans = [passage for place in self._quoted(question) for passage in self.passages.around(place)]
-        near = [] if spans and not wide else self.passages.nearest(question, count)
-        return list(dict.fromkeys([*spans, *near]))
-
-    def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
-        """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
-        unless `wide`."""
-        spans = [window for place in self._quoted(item.text) for window in self.passages.windows.around(place)]
-        cited = [window for place in item.cited for window in self.passages.windows.around(place)]
-        query = " ".join((item.text, *item.also))
-        near = [] if spans and not wide else self.passages.windows.nearest(query, count)
-        return list(dict.fromkeys([*spans, *cited, *near]))
+    def wanted(
+        self, item: EvidenceQuery, count: int, *, wide: bool = False, among: DocumentSearch | None = None
+    ) -> list[Span]:
+        """Return the places to read for an item: those quoted and cited, then the `count` nearest, which quoted ones
+        make needless unless `wide`. They are windows of the text, or `among` other passages."""
+        search = among or self.passages.windows
+        quoted = [passage for place in self._quoted(item.text) for passage in search.around(place)]
+        cited = [passage for place in item.cited for passage in search.around(place)]
+        near = [] if quoted and not wide else search.nearest(" ".join((item.text, *item.also)), count)
+        return list(dict.fromkeys([*quoted, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """Return the places within a part of the document that are nearest to a text, best first."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.evidence import EvidenceReader
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches
 from redraft.domain import Evaluation, Finding, Span, Task, content_id
 from redraft.errors import Set, UsageError
@@ -183,7 +183,7 @@ def _confusion_finding(
             if (at := reader.document.text.find(name)) >= 0:
                 yield from reader.passages.around(Span(at, at + len(name)))
         for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
-            yield from reader.evidence(text, 1)
+            yield from reader.wanted(EvidenceQuery(text), 1, among=reader.passages)
 
     place = next(passages(), None) if task in _LOOKED_UP else None
     return Finding(

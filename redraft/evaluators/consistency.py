@@ -4,7 +4,7 @@ With the measures of how alike two answers are, and ROUGE in any language."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from math import ceil
@@ -60,10 +60,22 @@ class _Claim:
     statement: qa.Statement
     asked: qa.SummaryQuestion
 
-    def query(self, case: Case) -> EvidenceQuery:
-        """Return the evidence query for the claim, including places that the pack cites for similar questions."""
+    def query(self, pack: Pack | None) -> EvidenceQuery:
+        """Return the evidence query for the claim, with the places cited by the pack's questions that are closest to
+        it."""
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
-        return EvidenceQuery(self.asked.question, also, cited_for(" ".join((self.asked.question, *also)), case.pack))
+        spans: Iterable[Span | None] = ()
+        if pack is not None and pack.questions:
+            scores = _ranker(pack.questions).scores(" ".join((self.asked.question, *also)))
+            order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
+            spans = dict.fromkeys(pack.questions[at].evidence.span for at in order)
+        return EvidenceQuery(self.asked.question, also, tuple(span for span in spans if span is not None))
+
+
+@lru_cache(maxsize=8)
+def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
+    texts = [f"{question.text} {question.answer}" for question in questions]
+    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
 _ScoredAnswer = tuple[examiner.StoredAnswer, float, str]
@@ -149,7 +161,7 @@ class Consistency(ConfiguredMetric):
 
     async def _votes(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> Votes[_ScoredAnswer]:
         threshold, alike = self.judging.threshold, similarity(self.judging.similarity, self.encoder)
-        queries = [claim.query(case) for claim in claims]
+        queries = [claim.query(case.pack) for claim in claims]
         results = await examiner.answers_from_document(judge, queries, case.reader)
         # "Not in the document" is a verdict only after the whole document was read.
         settled = results.decided(lambda answer: answer.answered is True or answer.is_from_whole)
@@ -241,22 +253,6 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
         read=read,
         value=item.value,
     )
-
-
-def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
-    """Return the places cited by the pack's questions that are closest to a question or claim."""
-    if pack is None or not pack.questions:
-        return ()
-    scores = _ranker(pack.questions).scores(text)
-    order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
-    spans = (pack.questions[at].evidence.span for at in order)
-    return tuple(dict.fromkeys(span for span in spans if span is not None))
-
-
-@lru_cache(maxsize=8)
-def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
-    texts = [f"{question.text} {question.answer}" for question in questions]
-    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
 def evenly_spread(items: Sequence[T], limit: int) -> list[T]:

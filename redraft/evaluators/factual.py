@@ -4,7 +4,7 @@ summary's sentences that the document supports, both by level (HAMLET, eqs. 1 an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.evidence import (
@@ -128,8 +128,10 @@ class KeyfactRecall(Evaluator):
         values = {n: item.value for n, item in aligned.items.items()}
 
         def by_group(names: Sequence[str]) -> dict[str, Shares]:
-            numbers = {group: [n for n, name in enumerate(names) if name == group] for group in sorted(set(names))}
-            return {group: recalls(items, values, chosen) for group, chosen in numbers.items()}
+            return {
+                group: recalls(items, {n: value for n, value in values.items() if names[n] == group})
+                for group in sorted(set(names))
+            }
 
         by_position = by_group([bin_of(item.tree.position) for item in items])
         return mean_evaluation(
@@ -139,8 +141,8 @@ class KeyfactRecall(Evaluator):
             held=[statement.sentence for statement in case.statements if statement.id in stated],
             details={
                 "query": case.query,
-                "by_level": recalls(items, values, range(len(items))),
-                "along_path": recalls(items, along_path(items, values), range(len(items))),
+                "by_level": recalls(items, values),
+                "along_path": recalls(items, along_path(items, values)),
                 "by_perspective": by_group([item.tree.perspective for item in items]),
                 "by_position": by_position,
                 "gap": gaps(by_position),
@@ -161,11 +163,10 @@ class KeyfactRecall(Evaluator):
         )
 
 
-def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
-    """Equation 1 for each level and overall, over the chosen facts with a verdict. A fact counts 1 if stated, 0 if
-    missing, and where judges differ the share that finds it stated."""
-    numbers = [n for n in chosen if n in values]
-    levels = {ALL: numbers} | {level: [n for n in numbers if items[n].fact.level == level] for level in LEVELS}
+def recalls(items: Sequence[ListedFact], values: Mapping[int, float]) -> Shares:
+    """Equation 1 for each level and overall, over the facts with a value. A fact counts 1 if stated, 0 if missing, and
+    where judges differ the share that finds it stated."""
+    levels = {ALL: [*values]} | {level: [n for n in values if items[n].fact.level == level] for level in LEVELS}
     return {
         level: {
             "recall": mean([values[n] for n in of_level]),

@@ -47,9 +47,8 @@ def exported(exporter: Harness) -> Json:
 
 async def build(harness: Harness, questions: int = 40) -> Pack:
     async with harness.session() as session:
-        result = await session.build(
-            harness.document, settings=harness.settings(), judging=JudgeConfig(questions=questions)
-        )
+        settings = harness.settings({"context_tokens": 1200})
+        result = await session.build(harness.document, settings=settings, judging=JudgeConfig(questions=questions))
     assert result.complete
     return built(harness.store, result)
 
