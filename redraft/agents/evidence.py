@@ -15,17 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.judge import (
-    USUAL,
-    Attempt,
-    Entries,
-    ItemResults,
-    TokenRates,
-    ask_all,
-    first_error,
-    gather_all,
-    joined,
-)
+from redraft.agents.judge import USUAL, Attempt, Entries, ItemResults, TokenRates, ask_all, gather_all, joined
 from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
@@ -204,6 +194,11 @@ class EvidenceReader:
         """Return the document's text at a span."""
         return self.document.text[span.start : span.end]
 
+    def fields(self, spans: Sequence[Span]) -> dict[str, Any]:
+        """Return the prompt fields for some places: the whole document, or passages."""
+        texts = [self.text(span) for span in spans]
+        return {"document": texts[0]} if texts == [self.document.text] else {"passages": texts}
+
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence | None:
         """Return the place that a model quoted; None if not found."""
         # A long quote is cut at a word.
@@ -246,12 +241,6 @@ class EvidenceReader:
         """Return the text at a place, shortened if it is long."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
-
-
-def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
-    """Return the prompt fields for some places: the whole document, or passages."""
-    texts = [reader.text(span) for span in spans]
-    return {"document": texts[0]} if texts == [reader.document.text] else {"passages": texts}
 
 
 NEAR = 4
@@ -397,7 +386,7 @@ class EvidenceSearch(Generic[Verdict]):
         settled = {
             n: verdict.model_copy(update={"scope": whole}) for n, verdict in (verdicts | reread.verdicts).items()
         }
-        return ItemResults(settled, first_error(read) or reread.trouble)
+        return ItemResults(settled, joined(read).trouble or reread.trouble)
 
     async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
         looks = [look for look in looks if look.spans]

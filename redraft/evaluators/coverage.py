@@ -14,17 +14,7 @@ from pydantic import BaseModel
 
 from redraft.agents import examiner
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.judge import (
-    Attempt,
-    Entries,
-    ItemResults,
-    Judge,
-    Memory,
-    ask_all,
-    in_batches,
-    in_parts,
-    label_of,
-)
+from redraft.agents.judge import Attempt, Entries, ItemResults, Judge, Memory, ask_all, in_batches, in_parts
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import (
     Case,
@@ -326,7 +316,6 @@ class SummaryReader:
     async def _asked(self, numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
         """Return the answers of the judge to some questions."""
         judge, reader, statements = self.judge, self.reader, self.statements
-        entry_tokens = examiner.ANSWER.tokens(judge.wording)
         asking = sum(reader.tokenizer.count(self.questions[n]) + _TAG_TOKENS for n in numbers)
         limit = judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
         text = " ".join(f"{statement.before} {statement.sentence}" for statement in statements)
@@ -336,9 +325,8 @@ class SummaryReader:
             is_repeat = not doubted.isdisjoint(batch)
             items = [qa.QuestionItem(id=n + 1, question=self.questions[n]) for n in batch]
             fields = qa.AnswerFromSummaryInput(**examiner.summary_fields(statements), questions=items, again=is_repeat)
-            label = label_of("doubted" if is_repeat else "answers", batch)
-            room = min(len(batch) * entry_tokens, limit)
-            reply = await judge.ask(qa.ANSWER_FROM_SUMMARY, fields, room, label, attempt)
+            asked = (batch, examiner.ANSWER, "doubted" if is_repeat else "answers", attempt, limit)
+            reply = await judge.ask_items(qa.ANSWER_FROM_SUMMARY, fields, *asked)
             return reply, examiner.settled_answers(
                 reply.value.answers,
                 lambda: text,
@@ -347,4 +335,5 @@ class SummaryReader:
                 compared=True,
             )
 
-        return await ask_all(in_batches(numbers, examiner.entries_per_request(limit, entry_tokens)), ask)
+        size = examiner.entries_per_request(limit, examiner.ANSWER.tokens(judge.wording))
+        return await ask_all(in_batches(numbers, size), ask)

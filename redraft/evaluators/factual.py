@@ -7,14 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.evidence import (
-    CitedPlace,
-    EvidenceBatch,
-    EvidenceQuery,
-    EvidenceReader,
-    EvidenceSearch,
-    document_fields,
-)
+from redraft.agents.evidence import CitedPlace, EvidenceBatch, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_parts
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import (
@@ -377,7 +370,7 @@ async def verify_batch(
     attempt: Attempt,
 ) -> Entries[SentenceVerdict]:
     """Ask for the errors of some sentences according to some places of the document."""
-    verify_input = VerifyInput(**document_fields(reader, spans), sentences=sentences)
+    verify_input = VerifyInput(**reader.fields(spans), sentences=sentences)
     numbers = [statement.id - 1 for statement in sentences]
     reply = await judge.ask_items(VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
     entries: list[tuple[int, SentenceVerdict]] = []
