@@ -157,12 +157,7 @@ class AnswerComparison:
 
 
 async def compare_twice(
-    judge: Judge,
-    pairs: Sequence[Pair],
-    queries: Sequence[EvidenceQuery],
-    reader: EvidenceReader,
-    *,
-    confirm: bool = True,
+    judge: Judge, pairs: Sequence[Pair], queries: Sequence[EvidenceQuery], reader: EvidenceReader, *, confirm: bool
 ) -> ItemResults[AnswerComparison]:
     """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
     document once more, with more of it in view, and compared again."""

@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import override
 
 from redraft.agents import examiner
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
 from redraft.domain import Evaluation, Finding, Pack, PackQuestion, Span
 from redraft.errors import UsageError
@@ -32,7 +32,7 @@ from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.silence import is_answer
-from redraft.settings import JudgeConfig, SimilarityName
+from redraft.settings import SimilarityName
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.retrieval import Ranker
 from redraft.text.tokens import Tokenizer
@@ -114,13 +114,15 @@ class Consistency(ConfiguredMetric):
             return self.not_applicable("the summary has no sentence")
         most = self.judging.claims
         examined = case.statements if isinstance(most, tuple) else evenly_spread(case.statements, most)
-        results = await questions_about(case.panel[0], examined, case.statements, A_SENTENCE, case.reader)
+        results = await questions_about(case, examined)
         at_most = A_SENTENCE if isinstance(most, tuple) else max(1, min(A_SENTENCE, most // len(examined)))
-        claims = _claims(examined, results, at_most, self.judging)
+        claims: list[_Claim] = []
+        for n, entry in sorted(results.verdicts.items()):
+            valid = [question for question in entry.questions if is_answer(question.answer)]
+            claims += [_Claim(examined[n], valid[at]) for at in _foremost(valid, at_most)]
         # The questions dropped because the judge did not give the sentence's answer.
-        replies = [entry.questions for entry in results.verdicts.values()]
-        counts = [(len(questions), sum(is_answer(question.answer) for question in questions)) for questions in replies]
-        empty = sum(min(at_most, number) - min(at_most, answered) for number, answered in counts)
+        empty = sum(min(at_most, len(entry.questions)) for entry in results.verdicts.values()) - len(claims)
+        claims = self._most_important(claims)
         passed_over = len(examined) - len(results.verdicts)
         if not claims:
             if passed_over or empty:
@@ -158,6 +160,16 @@ class Consistency(ConfiguredMetric):
                 ],
             },
         )
+
+    def _most_important(self, claims: Sequence[_Claim]) -> list[_Claim]:
+        """Return the `top_k` most important claims where that is set; of a range, as many as are important, within its
+        ends."""
+        top_k, limits = self.judging.top_k, self.judging.claims
+        if isinstance(limits, tuple):
+            important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
+            number = min(limits[1], max(limits[0], important))
+            top_k = number if top_k is None else min(top_k, number)
+        return [claims[n] for n in _foremost([claim.asked for claim in claims], top_k)]
 
     async def _votes(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> Votes[_ScoredAnswer]:
         threshold, alike = self.judging.threshold, similarity(self.judging.similarity, self.encoder)
@@ -208,29 +220,9 @@ class Consistency(ConfiguredMetric):
         return ItemResults(votes, results.trouble or compared.trouble)
 
 
-def _claims(
-    examined: Sequence[qa.Statement],
-    results: ItemResults[qa.SentenceQuestions],
-    at_most: int,
-    judging: JudgeConfig,
-) -> list[_Claim]:
-    """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
-    important, within its ends."""
-    top_k = judging.top_k
-    claims: list[_Claim] = []
-    for n in sorted(results.verdicts):
-        # At most so many questions about one sentence, in their original order.
-        valid = [question for question in results.verdicts[n].questions if is_answer(question.answer)]
-        by_importance = sorted(range(len(valid)), key=lambda at: (-valid[at].importance, at))
-        claims += [_Claim(examined[n], valid[at]) for at in sorted(by_importance[:at_most])]
-    if isinstance(judging.claims, tuple):
-        important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
-        number = min(judging.claims[1], max(judging.claims[0], important))
-        top_k = number if top_k is None else min(top_k, number)
-    if top_k is None:
-        return claims
-    ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
-    return [claims[n] for n in sorted(ranked[:top_k])]
+def _foremost(asked: Sequence[qa.SummaryQuestion], count: int | None) -> list[int]:
+    """Return the numbers of the so many most important questions, in their original order."""
+    return sorted(sorted(range(len(asked)), key=lambda n: -asked[n].importance)[:count])
 
 
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
@@ -261,26 +253,22 @@ def evenly_spread(items: Sequence[T], limit: int) -> list[T]:
     return [items[at * len(items) // room] for at in range(room)]
 
 
-async def questions_about(
-    judge: Judge,
-    statements: Sequence[qa.Statement],
-    summary: Sequence[qa.Statement],
-    at_most: int,
-    reader: EvidenceReader,
-) -> ItemResults[qa.SentenceQuestions]:
-    """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence and
-    what it refers back to, so an unchanged sentence of another draft is not asked about again."""
-    parts = reader.parts(summary)
+async def questions_about(case: Case, statements: Sequence[qa.Statement]) -> ItemResults[qa.SentenceQuestions]:
+    """Return the claims of some sentences of a summary as questions with answers, which the first judge writes.
+    Questions are stored by sentence and what it refers back to, so an unchanged sentence of another draft is not asked
+    about again."""
+    judge, reader = case.panel[0], case.reader
+    parts = reader.parts(case.statements)
     part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
     place = {statement.id: n for n, statement in enumerate(statements)}
-    entry_tokens = at_most * CLAIM.tokens(judge.wording)
+    entry_tokens = A_SENTENCE * CLAIM.tokens(judge.wording)
     rooms = [judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
         number = part_of[statements[numbers[0]].id]
         only = [] if len(numbers) == len(parts[number]) else [statements[n].id for n in numbers]
         fields = qa.AskSummaryInput(
-            **examiner.summary_fields(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
+            **examiner.summary_fields(parts[number]), only=only, at_most=A_SENTENCE, searched=reader.is_searched
         )
         room = min(len(numbers) * entry_tokens, rooms[number])
         reply = await judge.ask(qa.ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
@@ -293,8 +281,8 @@ async def questions_about(
             batches += in_batches(in_part, examiner.entries_per_request(rooms[at], entry_tokens * _ASKED_AS_A_RULE))
         return await ask_all(batches, ask)
 
-    meant = examiner.antecedents(summary)
-    items = [[reader.document.id, at_most, *meant[statement.id], statement.sentence] for statement in statements]
+    meant = examiner.antecedents(case.statements)
+    items = [[reader.document.id, A_SENTENCE, *meant[statement.id], statement.sentence] for statement in statements]
     return await judge.verdicts(qa.ASK_SUMMARY, qa.SentenceQuestions, items, ask_about)
 
 
