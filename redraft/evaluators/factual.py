@@ -370,8 +370,8 @@ async def verify_batch(
     attempt: Attempt,
 ) -> Entries[SentenceVerdict]:
     """Ask for the errors of some sentences according to some places of the document."""
-    verify_input = VerifyInput(**reader.fields(spans), sentences=sentences)
-    numbers = [statement.id - 1 for statement in sentences]
+    verify_input = VerifyInput(**reader.fields(spans), sentences=batch)
+    numbers = [statement.id - 1 for statement in batch]
     reply = await judge.ask_items(VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
     entries: list[tuple[int, SentenceVerdict]] = []
     for entry in reply.value.sentences:

@@ -294,15 +294,14 @@ class PackBuilder(Builder):
             ranked = qa.RankInput(candidates=candidates[at::groups], outline=self._shown)
             room = len(ranked.candidates) * _NUMBER.tokens(self.judge.wording)
             label = f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked"
+            own_weights = {candidate.id: questions[candidate.id].weight for candidate in ranked.candidates}
             try:
-                return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights
+                return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights or own_weights
             except (ReplyError, RejectedRequest):
-                return {}
+                return own_weights
 
         replies = await gather_all(map(weights_in, range(groups)))
-        weights: dict[int, int] = {}
-        for at, reply in enumerate(replies):
-            weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
+        weights = {at: weight for reply in replies for at, weight in reply.items()}
         ranked_first = sorted(range(len(questions)), key=lambda at: at not in weights)
         return [replace(questions[at], weight=weights.get(at, 1)) for at in ranked_first]
 
