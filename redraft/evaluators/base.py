@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from numbers import Real
 from statistics import fmean, stdev
@@ -118,17 +119,15 @@ class Evaluator(MetricFacts, ABC):
         finding with `Finding(self.name, kind, task, explanation, ...)`; `held` lists the sentences that the score
         depends on. Raises `ValueError` for an invalid score or another metric's finding."""
         fields: dict[str, Any] = {"findings": tuple(findings), "held": tuple(held), "details": details or {}}
-        evaluation = Evaluation(self.name, self.version, "scored", float(score), judged, unjudged, **fields)
-        return self.checked(evaluation)
+        return self.checked(Evaluation(self.name, self.version, "scored", float(score), judged, unjudged, **fields))
 
     def measured(
         self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0, findings: Iterable[Finding] = ()
     ) -> Evaluation:
         """Return figures that are not a score, with the number of items and of items without a figure, and the
         findings."""
-        return self.checked(
-            Evaluation(self.name, self.version, "measured", None, judged, unjudged, tuple(findings), details=details)
-        )
+        fields: dict[str, Any] = {"findings": tuple(findings), "details": details}
+        return self.checked(Evaluation(self.name, self.version, "measured", None, judged, unjudged, **fields))
 
     def not_applicable(self, reason: str) -> Evaluation:
         """Return that the metric does not apply to the draft."""
@@ -278,8 +277,9 @@ Votes = ItemResults[Vote[AnswerT]]
 
 def votes_of(results: ItemResults[AnswerT], verdict: Callable[[AnswerT], tuple[str, float]]) -> Votes[AnswerT]:
     """Return a judge's votes by its answers; `verdict` returns that of an answer, and the value of its item."""
-    votes = {n: Vote(*verdict(answer), answer) for n, answer in results.verdicts.items()}
-    return ItemResults(votes, results.trouble)
+    answers = (results.verdicts, results.undecided)
+    decided, undecided = ({n: Vote(*verdict(answer), answer) for n, answer in of.items()} for of in answers)
+    return ItemResults(decided, results.trouble, undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,29 +303,29 @@ class ItemVotes(Generic[AnswerT]):
     @classmethod
     def of(cls, votes: tuple[Vote[AnswerT], ...], fine: str) -> ItemVotes[AnswerT]:
         """Count some votes; `fine` is the verdict that objects to nothing."""
-        counts, mean = Counter(vote.verdict for vote in votes), fmean(vote.value for vote in votes)
+        counts = Counter(vote.verdict for vote in votes)
         verdict, votes_for = counts.most_common(1)[0]
         majority = verdict if 2 * votes_for > len(votes) else DISPUTED
         objections = len(votes) - counts[fine]
         objection = next((verdict for verdict, _ in counts.most_common() if verdict != fine), "")
         said_by = (objections, len(votes)) if len(votes) > 1 else None
-        return cls(votes, counts, majority, mean, objections, objection, said_by)
+        return cls(votes, counts, majority, fmean(vote.value for vote in votes), objections, objection, said_by)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PanelVotes(Generic[AnswerT]):
-    """The votes of all judges of a panel on so many items, by the judge's name, and those on each item that has any."""
+    """The votes of all judges of a panel on so many items, by the judge's name; `fine` is the verdict that objects to
+    nothing."""
 
-    judges: tuple[tuple[str, Votes[AnswerT]], ...]
+    judges: Sequence[tuple[str, Votes[AnswerT]]]
     count: int
-    items: Mapping[int, ItemVotes[AnswerT]]
+    fine: str
 
-    @classmethod
-    def of(cls, judges: Iterable[tuple[str, Votes[AnswerT]]], count: int, fine: str) -> PanelVotes[AnswerT]:
-        """Return the votes of some judges on so many items."""
-        by_judge = tuple(judges)
-        votes = {n: tuple(of.verdicts[n] for _, of in by_judge if n in of.verdicts) for n in range(count)}
-        return cls(by_judge, count, {n: ItemVotes.of(of_item, fine) for n, of_item in votes.items() if of_item})
+    @cached_property
+    def items(self) -> Mapping[int, ItemVotes[AnswerT]]:
+        """Return the votes on each item that has any."""
+        votes = {n: tuple(of.verdicts[n] for _, of in self.judges if n in of.verdicts) for n in range(self.count)}
+        return {n: ItemVotes.of(of_item, self.fine) for n, of_item in votes.items() if of_item}
 
     def answers(self, n: int, verdict: str = "") -> list[AnswerT]:
         """Return the answers behind a verdict on an item, or else behind the panel's own."""
@@ -377,7 +377,7 @@ async def panel_votes(
         votes = settled | {doubted[at]: vote for at, vote in second.verdicts.items()}
         return f"{judge.name}, confirmed by {case.confirmer.name}", ItemResults(votes, second.trouble)
 
-    return PanelVotes.of(await gather_all(map(votes_by, case.panel)), len(items), fine)
+    return PanelVotes(await gather_all(map(votes_by, case.panel)), len(items), fine)
 
 
 def mean_evaluation(
@@ -403,16 +403,15 @@ def mean_evaluation(
         failed = metric.failed(trouble or "no judge gave a verdict on any item", unjudged)
         return replace(failed, details=figures)
     if len(panel.judges) > 1:
-        votes_by = [(judge, votes.verdicts) for judge, votes in panel.judges]
-        by_judge = [weighted_mean({n: vote.value for n, vote in votes.items()}, weights) for _, votes in votes_by]
+        votes_by = [votes.verdicts for _, votes in panel.judges]
+        means = [weighted_mean({n: vote.value for n, vote in votes.items()}, weights) for votes in votes_by]
         figures["judges"] = [
-            {"judge": judge, "score": judge_score, "judged": len(votes)}
-            for (judge, votes), judge_score in zip(votes_by, by_judge, strict=True)
+            {"judge": judge, "score": mean, "judged": len(votes.verdicts)}
+            for (judge, votes), mean in zip(panel.judges, means, strict=True)
         ]
-        figures["agreement"] = agreement([{n: vote.verdict for n, vote in votes.items()} for _, votes in votes_by])
-        scores = [judge_score for judge_score in by_judge if judge_score is not None]
-        deviation = stdev(scores) if len(scores) > 1 else 0.0
-        ends = {"lowest": min(scores), "highest": max(scores)}
+        figures["agreement"] = agreement([{n: vote.verdict for n, vote in votes.items()} for votes in votes_by])
+        scores = [mean for mean in means if mean is not None]
+        deviation, ends = stdev(scores) if len(scores) > 1 else 0.0, {"lowest": min(scores), "highest": max(scores)}
         figures["spread"] = {"n": len(scores), "mean": fmean(scores), "sd": deviation, **ends}
     return metric.scored(score, judged=len(items), unjudged=unjudged, findings=findings, held=held, details=figures)
 
@@ -434,18 +433,16 @@ def is_same_error(error: Finding, second: Finding) -> bool:
 def distinct_errors(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings, in order, with those of one error combined into one; of one metric or of several. Other
     findings stay as they are."""
-
-    def is_same_answer(finding: Finding, earlier: Finding) -> bool:
-        """Return whether both object to the same answer of a sentence, or by the same words of the document."""
-        are_answers = all(error.question and error.task in ACCUSING for error in (finding, earlier))
-        return are_answers and finding.sentence == earlier.sentence != "" and is_same_error(finding, earlier)
-
     groups: list[list[Finding]] = []
     for finding in findings:
-        same = (group for group in groups if any(is_same_answer(finding, member) for member in group))
-        if (group := next(same, None)) is None:
-            groups.append(group := [])
-        group.append(finding)
+        for group in groups if finding.question and finding.sentence and finding.task in ACCUSING else ():
+            # Those that object to the same answer of a sentence, or by the same words of the document.
+            peers = [error for error in group if error.question and error.task in ACCUSING]
+            if any(error.sentence == finding.sentence and is_same_error(finding, error) for error in peers):
+                group.append(finding)
+                break
+        else:
+            groups.append([finding])
     combined: list[Finding] = []
     for group in groups:
         # The first that says what is right, and with it those that the document corrects with other words.

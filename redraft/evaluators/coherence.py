@@ -1,5 +1,5 @@
-"""Coherence: the share of sentences that do not confuse a reader of the summary (BooookScore, equation 1), and where a
-newcomer stops, who has never seen the document and never will."""
+"""Coherence: the share of sentences that do not confuse a reader of the summary (BooookScore, equation 1), where a
+newcomer stops, who has never seen the document and never will, and which of two summaries is better (appendix C)."""
 
 from __future__ import annotations
 
@@ -10,32 +10,35 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches
-from redraft.domain import Evaluation, Finding, Span, Task, content_id
+from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
+from redraft.builtin.facade import IDENTITY
+from redraft.domain import Document, Evaluation, Finding, Outcome, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import Case, ConfiguredMetric, Evaluator, Votes, mean_evaluation, panel_votes, votes_of
-from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import (
-    ERROR_TYPES,
-    FIND_CONFUSION,
-    FIND_STOPS,
-    MAX_STOPS,
-    ConfusionInput,
-    ErrorType,
-    FindStopsInput,
-    Stop,
-    StopType,
-    SummarySentence,
+from redraft.evaluators.base import (
+    Case,
+    ConfiguredMetric,
+    Evaluator,
+    Votes,
+    agreement,
+    mean_evaluation,
+    panel_votes,
+    votes_of,
 )
-from redraft.prompts.contract import UNSURE, Prompt
+from redraft.evaluators.metric_info import PREFERENCE
+from redraft.prompts import coherence as schemas
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import ASPECTS, FIND_CONFUSION, FIND_STOPS, PREFER_SUMMARY, Aspect, Stop, StopType
+from redraft.prompts.contract import UNSURE, InputT, Prompt
 from redraft.prompts.qa import Statement
+from redraft.prompts.revision import CHOOSE_DRAFT, ChooseInput, DraftChoice
 from redraft.prompts.tags import NO_ITEM
 from redraft.settings import NEWCOMER
+from redraft.text.languages import other_language_in
 from redraft.text.quotes import locate, source_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
@@ -81,10 +84,9 @@ class SentenceConfusion(BaseModel):
 
     confusing: bool | None
     questions: tuple[str, ...] = ()
-    types: tuple[ErrorType, ...] = ()
+    types: tuple[schemas.ErrorType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Booookscore(ConfiguredMetric):
     """Judges several sentences at a time, with the whole summary but without the document. Headings are not judged. The
     document is searched only for answers to a confused reader's questions."""
@@ -116,23 +118,23 @@ class Booookscore(ConfiguredMetric):
         if not statements:
             return self.not_applicable("the summary has no sentence")
 
-        async def ask(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
+        async def votes(judge: Judge, sentences: Sequence[Statement]) -> Votes[SentenceConfusion]:
             reader = case.reader
             results = await proofread(judge, case.text, sentences, reader.tokenizer, reader.window, self.judging.batch)
             return votes_of(results, lambda reply: (CONFUSING, 0.0) if reply.confusing else (CLEAR, 1.0))
 
-        panel = await panel_votes(case, statements, CLEAR, ask)
-        confusions: list[SentenceConfusion] = []
-        for confused in (panel.answers(n, CONFUSING) for n in range(len(statements))):
-            # The objections of all judges to a sentence.
-            questions = dict.fromkeys(question for confusion in confused for question in confusion.questions)
-            kinds = dict.fromkeys(kind for confusion in confused for kind in confusion.types)
-            verdict = SentenceConfusion(confusing=bool(confused), questions=tuple(questions), types=tuple(kinds))
-            confusions.append(verdict)
-        confusing = [confusion for confusion in confusions if confusion.confusing]
-        types = Counter(kind for confusion in confusing for kind in confusion.types or (UNTYPED,))
+        panel = await panel_votes(case, statements, CLEAR, votes)
+        objections = [panel.answers(n, CONFUSING) for n in range(len(statements))]
+        # The objections of all judges to each sentence.
+        questions = [list(dict.fromkeys(text for entry in by for text in entry.questions)) for by in objections]
+        types: list[list[str]] = [
+            list(dict.fromkeys(kind for entry in by for kind in entry.types)) for by in objections
+        ]
+        counts: dict[str, int] = dict.fromkeys(schemas.ERROR_TYPES, 0)
+        for by, kinds in zip(objections, types, strict=True):
+            counts |= {kind: counts.get(kind, 0) + 1 for kind in (kinds or [UNTYPED]) if by}
         # Those that most judges object to first, then in order; the document is searched, so in a thread.
-        disputed = [(statements[n], confusions[n], panel.items[n].said_by) for n in panel.disputed_items()]
+        disputed = [(statements[n], types[n], questions[n], panel.items[n].said_by) for n in panel.disputed_items()]
         findings = await asyncio.to_thread(lambda: [_confusion_finding(*dispute, case.reader) for dispute in disputed])
         evaluation = mean_evaluation(
             self,
@@ -140,15 +142,10 @@ class Booookscore(ConfiguredMetric):
             findings=findings,
             details={
                 # Each type among the confusing sentences, and those without a known type.
-                "types": {kind: types[kind] for kind in (*ERROR_TYPES, UNTYPED) if types[kind] or kind != UNTYPED},
+                "types": counts,
                 "headings": len(case.statements) - len(statements),
                 "sentences": [
-                    {
-                        "id": statement.id,
-                        **panel.shown(n),
-                        "types": list(confusions[n].types),
-                        "questions": list(confusions[n].questions),
-                    }
+                    {"id": statement.id, **panel.shown(n), "types": types[n], "questions": questions[n]}
                     for n, statement in enumerate(statements)
                 ],
             },
@@ -167,18 +164,22 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _confusion_finding(
-    statement: Statement, confusion: SentenceConfusion, said_by: tuple[int, int] | None, reader: EvidenceReader
+    statement: Statement,
+    types: Sequence[str],
+    questions: Sequence[str],
+    said_by: tuple[int, int] | None,
+    reader: EvidenceReader,
 ) -> Finding:
     """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
     may answer the reader's questions."""
-    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in confusion.types]
-    chosen = chosen or [_UNCLEAR if confusion.questions else _UNNAMED]
-    task, question = chosen[0][0], " ".join(confusion.questions)
+    chosen = [what for kind, what in WHAT_TO_DO.items() if kind in types]
+    chosen = chosen or [_UNCLEAR if questions else _UNNAMED]
+    task, question = chosen[0][0], " ".join(questions)
 
     def passages() -> Iterator[Span]:
         """Yield where the answer may stand. Who a person is stands where the document first names them, or else where
         it says most about them; for all else, near the sentence's own source."""
-        about = "entity omission" in confusion.types and not _PRONOUN.search(question)
+        about = "entity omission" in types and not _PRONOUN.search(question)
         for name in _NAME.findall(question) if about else ():
             if (at := reader.document.text.find(name)) >= 0:
                 yield from reader.passages.around(Span(at, at + len(name)))
@@ -188,7 +189,7 @@ def _confusion_finding(
     place = next(passages(), None) if task in _LOOKED_UP else None
     return Finding(
         Booookscore.name,
-        ", ".join(confusion.types) or UNTYPED,
+        ", ".join(types) or UNTYPED,
         task,
         " ".join(explanation for _, explanation in chosen),
         sentence=statement.sentence,
@@ -204,10 +205,11 @@ async def proofread(
     """Return what is confusing in each sentence, by its index among the statements. A judge is asked about `batch` of
     them at once; `window` is the token limit of a prompt and its reply. All requests begin with the summary, and the
     first goes ahead so that a provider can cache that prefix."""
-    size = min(batch, max(1, judge.reply_tokens // CONFUSION.tokens(judge.wording)))
+    entry_tokens = CONFUSION.tokens(judge.wording)
+    size = min(batch, max(1, judge.reply_tokens // entry_tokens))
     # The rest of the window is for the summary next to its `size` longest sentences.
     tokens = [tokenizer.count(statement.sentence) for statement in statements]
-    frame = prompt_tokens(judge.book, tokenizer, FIND_CONFUSION) + size * CONFUSION.tokens(judge.wording)
+    frame = prompt_tokens(judge.book, tokenizer, FIND_CONFUSION) + size * entry_tokens
     room = window - frame - sum(sorted(tokens, reverse=True)[:size])
     fits = tokenizer.count(summary) <= room
     alike: defaultdict[str, list[int]] = defaultdict(list)
@@ -223,13 +225,13 @@ async def proofread(
         return " ".join(statement.sentence for statement in statements[begin:end])
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
-        sentences: list[SummarySentence] = []
+        sentences: list[schemas.SummarySentence] = []
         for statement in (statements[n] for n in numbers):
             same = alike[statement.sentence]
             place = f"number {same.index(statement.id) + 1} of {len(same)} sentences with these words"
             place = place if len(same) > 1 else ""
-            sentences.append(SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
-        inputs = ConfusionInput(summary=summary if fits else stretch(numbers), sentences=sentences)
+            sentences.append(schemas.SummarySentence(id=statement.id, place=place, sentence=statement.sentence))
+        inputs = schemas.ConfusionInput(summary=summary if fits else stretch(numbers), sentences=sentences)
         reply = await judge.ask_items(FIND_CONFUSION, inputs, numbers, CONFUSION, "coherence", attempt)
         number_of = {statements[n].id: n for n in numbers}
         entries: list[tuple[int, SentenceConfusion | None]] = []
@@ -259,12 +261,12 @@ def least_window(
     return prompt_tokens(book, tokenizer, prompt) + _MIN_STRETCH + reply.tokens(USUAL)
 
 
-def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any]) -> int:
-    """Return the tokens of a prompt without the summary."""
-    return tokenizer.count(book.source(prompt.name)) + _FRAME
+def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, prompt: Prompt[Any, Any], *texts: str) -> int:
+    """Return the tokens of a prompt with these texts and without others."""
+    return sum(map(tokenizer.count, (book.source(prompt.name), *texts))) + _FRAME
 
 
-STOPS = EntryBudget(frame=40 * MAX_STOPS, words=36 * MAX_STOPS)
+STOPS = EntryBudget(frame=40 * schemas.MAX_STOPS, words=36 * schemas.MAX_STOPS)
 """What a reply with as many stops as possible may hold."""
 _ABSTAINS = "the built-in judge cannot tell where a newcomer stops: name a language model as judge"
 _TASKS: Mapping[StopType, tuple[Task, str]] = {
@@ -277,7 +279,6 @@ _TASKS: Mapping[StopType, tuple[Task, str]] = {
 """What a revision does about each type of stop."""
 
 
-@dataclass(frozen=True, slots=True)
 class NewcomerMetric(Evaluator):
     """The first judge reads the summary, and nothing of the document, and names the places where it stops. How many
     there are is no measure of quality, so there is no score."""
@@ -329,7 +330,7 @@ class PartReading(BaseModel):
     unsure: bool = False
 
 
-async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults[PartReading]:
+async def stops_in(judge: Judge, parts: Sequence[schemas.FindStopsInput]) -> ItemResults[PartReading]:
     """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
@@ -343,25 +344,182 @@ async def stops_in(judge: Judge, parts: Sequence[FindStopsInput]) -> ItemResults
         for stop in reply.value.stops:
             words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
             distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
-        reading = PartReading(stops=tuple(distinct.values())[:MAX_STOPS], unsure=reply.value.unsure)
+        reading = PartReading(stops=tuple(distinct.values())[: schemas.MAX_STOPS], unsure=reply.value.unsure)
         return reply, [(number, reading)]
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
-    results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all(in_batches(numbers, 1), ask))
+    results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all([[n] for n in numbers], ask))
     return results.decided(lambda reading: not reading.unsure)
 
 
-def parts_of(case: Case, judge: Judge) -> list[tuple[FindStopsInput, int]]:
+def parts_of(case: Case, judge: Judge) -> list[tuple[schemas.FindStopsInput, int]]:
     """Return the summary with the number of its sentences; in parts if it does not fit a prompt, each of which is shown
     with the one before it."""
     count = case.reader.tokenizer.count
     around = prompt_tokens(judge.book, case.reader.tokenizer, FIND_STOPS) + count(case.query or "")
     room = case.reader.window - around - min(STOPS.tokens(judge.wording), judge.reply_tokens)
     if count(case.text) <= room:
-        return [(FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
+        return [(schemas.FindStopsInput(summary=case.text, query=case.query), len(case.statements))]
     parts = case.reader.parts(case.statements, room // 2)
     texts = [" ".join(statement.sentence for statement in part) for part in parts]
     return [
-        (FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
+        (schemas.FindStopsInput(context=before, summary=text, goes_on=number < len(parts), query=case.query), len(part))
         for number, (part, text, before) in enumerate(zip(parts, texts, ["", *texts], strict=False), 1)
     ]
+
+
+PREFERENCE_VERSION = 1
+"""The version of comparisons."""
+ChoiceT = TypeVar("ChoiceT", schemas.PreferenceReply, DraftChoice)
+PREFERENCE_TOKENS = 400
+_LONGEST_REASON = 1_000
+
+Side = Literal["a", "b"]
+Winner = Literal["a", "b", "tie"]
+# The summaries by their places in the two prompts.
+_BY_PLACE: tuple[Mapping[str, Winner], ...] = (
+    {"first": "a", "second": "b", "tie": "tie"},
+    {"first": "b", "second": "a", "tie": "tie"},
+)
+
+
+class PreferenceVerdict(NamedTuple):
+    """One judge's verdict on an aspect from both orders."""
+
+    winner: Winner
+    leaning: Side | None = None
+    """The summary preferred in one order, where the other order is a tie."""
+    order_decides: bool = False
+    """Whether the two orders prefer different summaries."""
+
+
+def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
+    """Return the verdict from two replies, with `a` in first place in the first reply and `b` in the second: what both
+    prefer, a tie that leans to what one of them prefers, or a tie where they prefer what stands in the same place."""
+    if a_first == b_first:
+        return PreferenceVerdict(a_first)
+    if a_first != "tie" and b_first != "tie":
+        return PreferenceVerdict("tie", order_decides=True)
+    return PreferenceVerdict("tie", leaning="a" if "a" in (a_first, b_first) else "b")
+
+
+async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
+    """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
+    judgings = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
+    verdicts = [by_aspect for by_aspect, _ in judgings]
+    judged_count = sum(map(bool, verdicts))
+    trouble = next((shown["trouble"] for _, shown in judgings if shown["trouble"]), "")
+    if all(referee.judge.model.identity == IDENTITY for referee in referees):
+        trouble = trouble or "the built-in model does not compare summaries: name a language model as judge"
+    unsure = next((shown["a_first"]["reason"] for _, shown in judgings if shown["a_first"] and shown["b_first"]), "")
+    by_aspect = [{n: by[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in by} for by in verdicts]
+    details = {
+        "same": False,
+        "document_read": all(shown["document_read"] for by_aspect, shown in judgings if by_aspect),
+        "aspects": {aspect: count_votes(aspect, verdicts) for aspect in ASPECTS},
+        "agreement": agreement(by_aspect),
+        "judgings": [shown for _, shown in judgings],
+        **({"trouble": trouble} if trouble else {}),
+    }
+    reason = "" if judged_count else trouble or unsure or "no judge gave a verdict in both orders"
+    outcome: Outcome = "measured" if judged_count else "failed"
+    unjudged = len(judgings) - judged_count
+    return Evaluation(
+        PREFERENCE, PREFERENCE_VERSION, outcome, None, judged_count, unjudged, details=details, reason=reason
+    )
+
+
+def same() -> Evaluation:
+    """Return the evaluation of two identical summaries: a tie, without asking a judge."""
+    aspects = {aspect: count_votes(aspect, []) | {"winner": "tie"} for aspect in ASPECTS}
+    details = {"same": True, "document_read": False, "aspects": aspects, "agreement": None, "judgings": []}
+    return Evaluation(PREFERENCE, PREFERENCE_VERSION, "measured", details=details)
+
+
+def count_votes(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
+    """Count the votes on an aspect. Leaning verdicts, and those decided by order, count as ties too."""
+    votes = [verdict[aspect] for verdict in verdicts if aspect in verdict]
+    winners: Counter[Winner] = Counter(vote.winner for vote in votes)
+    majority = (winner for winner in winners if 2 * winners[winner] > len(votes))
+    return {
+        # A tie without a majority, and none without votes.
+        "winner": next(majority, "tie" if votes else None),
+        **{winner: winners[winner] for winner in get_args(Winner)},
+        **{f"leaning_{side}": sum(vote.leaning == side for vote in votes) for side in get_args(Side)},
+        "order_decides": sum(vote.order_decides for vote in votes),
+        "unjudged": len(verdicts) - len(votes),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Referee:
+    """Asks one judge twice, with each summary in first place once, since judges are biased by position; `window` is the
+    token limit of a prompt and its reply, None for a model without one."""
+
+    judge: Judge
+    tokenizer: Tokenizer
+    window: int | None
+
+    async def prefer(
+        self, document: Document, document_tokens: int, a: str, b: str
+    ) -> tuple[dict[Aspect, PreferenceVerdict], dict[str, Any]]:
+        """Ask for the better summary in both orders; the document is shown if it fits. Return the verdict on every
+        aspect that both replies decide, and verdicts and replies as JSON."""
+        trouble, tokens = "", prompt_tokens(self.judge.book, self.tokenizer, PREFER_SUMMARY, a, b) + PREFERENCE_TOKENS
+        if not self.judge.can_read(other_language_in(document)):
+            trouble = "the built-in model judges English only, and the document is in another language"
+        elif self.window is not None and tokens > self.window:
+            trouble = f"the two summaries need {tokens:,} tokens, and the window has {self.window:,}"
+        is_read = not trouble and (self.window is None or tokens + document_tokens <= self.window)
+        results: ItemResults[schemas.PreferenceReply] = ItemResults(trouble=trouble)
+        if not trouble:
+            text, key = (document.text, document.id) if is_read else (None, None)
+            inputs = schemas.PreferInput(document=text, first="", second="")
+            results = await self._both_orders(PREFER_SUMMARY, schemas.PreferenceReply, inputs, a, b, [key])
+        shown_replies: list[dict[str, Any] | None] = [None, None]
+        for order, reply in results.verdicts.items():
+            choices = [(aspect, _BY_PLACE[order].get(getattr(reply, aspect), UNSURE)) for aspect in ASPECTS]
+            shown_replies[order] = dict(choices, reason=reply.reason)
+        a_first, b_first = shown_replies
+        pairs = {aspect: (a_first[aspect], b_first[aspect]) for aspect in ASPECTS} if a_first and b_first else {}
+        verdicts = {aspect: settled(*winners) for aspect, winners in pairs.items() if UNSURE not in winners}
+        return verdicts, {
+            "judge": self.judge.name,
+            "document_read": is_read,
+            "verdicts": {aspect: verdict._asdict() for aspect, verdict in verdicts.items()},
+            "a_first": a_first,
+            "b_first": b_first,
+            "trouble": results.trouble,
+        }
+
+    async def choose(self, notes: ChooseInput, revision: str, best: str) -> list[DraftChoice]:
+        """Return which of two drafts is better, for the revision in first place and then in second; nothing where one
+        of the two replies is missing. `notes` hold what both are compared by."""
+        items = [item.model_dump(mode="json") for item in notes.must_know]
+        key = [items, notes.errors, notes.query]
+        results = await self._both_orders(CHOOSE_DRAFT, DraftChoice, notes, revision, best, key)
+        return [results.verdicts[0], results.verdicts[1]] if len(results.verdicts) == 2 else []
+
+    async def _both_orders(
+        self, prompt: Prompt[InputT, Any], kind: type[ChoiceT], inputs: InputT, a: str, b: str, key: list[object]
+    ) -> ItemResults[ChoiceT]:
+        """Ask with each text in first place once; `key` is what else the verdict depends on."""
+        orders = [(a, b), (b, a)]
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[ChoiceT]:
+            (number,) = numbers
+            label, (first, second) = f"preference, {'AB'[number]} first", orders[number]
+            in_order = inputs.model_copy(update={"first": first, "second": second})
+            reply = await self.judge.ask(prompt, in_order, PREFERENCE_TOKENS, label, attempt)
+            choice = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
+            return reply, [(number, choice)]
+
+        async def judged(numbers: Sequence[int]) -> ItemResults[ChoiceT]:
+            # Which order is asked first is pseudo-random, but the same for the same texts.
+            earlier, later = sorted((a, b))
+            drawn = int(content_id("\n".join((self.judge.name, earlier, later)))[:8], 16) % 2
+            later_first = (a == earlier) == bool(drawn)
+            return await ask_all([[n] for n in (numbers[::-1] if later_first else numbers)], ask)
+
+        items = [[*key, content_id(first), content_id(second)] for first, second in orders]
+        return await self.judge.verdicts(prompt, kind, items, judged)

@@ -362,12 +362,7 @@ async def verify_sentences(
 
 
 async def verify_batch(
-    judge: Judge,
-    reader: EvidenceReader,
-    spans: Sequence[Span],
-    sentences: list[Statement],
-    label: str,
-    attempt: Attempt,
+    judge: Judge, reader: EvidenceReader, spans: Sequence[Span], batch: list[Statement], label: str, attempt: Attempt
 ) -> Entries[SentenceVerdict]:
     """Ask for the errors of some sentences according to some places of the document."""
     verify_input = VerifyInput(**reader.fields(spans), sentences=batch)

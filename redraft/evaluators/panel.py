@@ -21,15 +21,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.writer import Outliner
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling, record_json
-from redraft.errors import (
-    BudgetError,
-    JudgingError,
-    ModelError,
-    ProviderError,
-    RateLimited,
-    StoreError,
-    TransientError,
-)
+from redraft.errors import BudgetError, JudgingError, ModelError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import METRIC, Case, Evaluator, statements_of
 from redraft.evaluators.metric_info import (
     WEIGHED,
@@ -92,12 +84,6 @@ class Panel:
     _notices: set[str] = field(default_factory=set)
 
     @property
-    def judge(self) -> Judge:
-        """Return the first judge that can read the document."""
-        language = other_language_in(self.reader.document)
-        return next((judge for judge in self.judges if judge.can_read(language)), self.judges[0])
-
-    @property
     def perspectives(self) -> tuple[Perspective, ...]:
         """Return the perspectives of the key facts that drafts are judged by."""
         chosen = self.judging.perspective
@@ -106,7 +92,7 @@ class Panel:
     async def part(self, name: PackPart, *, complete: bool = False) -> Pack | KeyFacts:
         """Return the questions or key facts that drafts are judged by: the requested, the imported, stored, or new
         ones. With `complete`, what stored ones lack is tried again; cached answers are not asked for again."""
-        builder, (shelf, requested) = self._builders(name)[0], self._shelf(name)
+        shelf, requested, (builder, *_) = self._sources(name)
         key, complete = builder.key, complete and not requested
         async with self._locks[key]:
             part = (None if complete else self._parts.get(key)) or await off_loop(self.stored, name)
@@ -125,24 +111,21 @@ class Panel:
 
     def stored(self, name: PackPart) -> Pack | KeyFacts | None:
         """Return the part that need not be built."""
-        document, (shelf, requested) = self.reader.document.id, self._shelf(name)
+        document, (shelf, requested, builders) = self.reader.document.id, self._sources(name)
         part: Pack | KeyFacts | None = shelf.get(requested) if requested else shelf.imported(document)
-        built = (shelf.find(document, builder.key) for builder in self._builders(name))
-        return part or next(filter(None, built), None)
+        return part or next(filter(None, (shelf.find(document, builder.key) for builder in builders)), None)
 
-    def _shelf(self, name: PackPart) -> tuple[QuestionSets[Any], str | None]:
-        """Return where a part is stored, and its id if the settings name one."""
-        is_questions, store, judging = name == "questions", self.store, self.judging
-        return (store.packs, judging.pack) if is_questions else (store.keyfacts, judging.keyfacts)
-
-    def _builders(self, name: PackPart) -> Sequence[PackBuilder | KeyFactBuilder]:
-        """Return what builds a part; key facts from both perspectives serve requests for either."""
-        shared = (self.judge, self.reader, self.judging, self.observer)
+    def _sources(self, name: PackPart) -> tuple[QuestionSets[Any], str | None, list[PackBuilder | KeyFactBuilder]]:
+        """Return where a part is stored, its id if the settings name one, and what builds it; key facts from both
+        perspectives serve requests for either."""
+        store, judging, language = self.store, self.judging, other_language_in(self.reader.document)
+        writer = next((judge for judge in self.judges if judge.can_read(language)), self.judges[0])
+        shared = (writer, self.reader, judging, self.observer)
         if name == "questions":
-            return [PackBuilder(*shared, self.outliner)]
-        can_validate = self.validating.can_read(other_language_in(self.reader.document))
-        validator = self.validating if can_validate else self.judge
-        return [KeyFactBuilder(*shared, validator, chosen) for chosen in (self.perspectives, get_args(Perspective))]
+            return store.packs, judging.pack, [PackBuilder(*shared, self.outliner)]
+        validator = self.validating if self.validating.can_read(language) else writer
+        chosen = (self.perspectives, get_args(Perspective))
+        return store.keyfacts, judging.keyfacts, [KeyFactBuilder(*shared, validator, points) for points in chosen]
 
     @property
     def aims(self) -> dict[str, MetricAim | None]:
@@ -165,16 +148,17 @@ class Panel:
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
-            reason = str(error) if isinstance(error, JudgingError) else f"{type(error).__name__}: {error}"
-            if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
+            reason, hint = f"{type(error).__name__}: {error}", ""
+            if isinstance(error, JudgingError):
+                reason, hint = str(error), f"; {error.hint}" if error.hint else ""
+            elif isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
                 first = error.errors()[0]
                 problem = f"{'.'.join(map(str, first['loc']))}: {error_text(first)}, not {first['input']!r:.80}"
                 reason = f"ValueError: the metric {metric} returned an invalid {error.title}: {problem}"
             if not isinstance(error, ModelError | JudgingError):
                 traceback = redacted("".join(format_exception(error)), environment_keys())
-                _log.error("the metric %s failed:\n%s", evaluator.name, traceback)
-            hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
-            self.observer(Notice(f"{spaced(evaluator.name)} failed: {reason}{hint}"))
+                _log.error("the metric %s failed:\n%s", metric, traceback)
+            self.observer(Notice(f"{spaced(metric)} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(token)
@@ -212,16 +196,9 @@ class Panel:
                 self._notices.add(reason)
                 self.observer(Notice(reason))
             return evaluator.failed(reason, len(statements))
-        case = Case(
-            statements,
-            judges or self.judges,
-            self.reader,
-            perspectives=self.perspectives,
-            query=self.query,
-            text=text,
-            confirmer=self.confirmer,
-            part=partial(self._part_for, evaluator, build=bool(statements)),
-        )
+        case = Case(statements, judges or self.judges, self.reader, text=text, query=self.query)
+        pending = partial(self._part_for, evaluator, build=bool(statements))
+        case = replace(case, perspectives=self.perspectives, confirmer=self.confirmer, part=pending)
         case = case if evaluator.begins_without else await case.with_part()
         returned: Any = evaluator.evaluate(case)
         evaluation = evaluator.checked(await returned if isawaitable(returned) else returned)
@@ -247,10 +224,8 @@ class Panel:
             return await off_loop(self.stored, part)
         try:
             return await self.part(part)
-        except _ENDS_THE_RUN:
-            raise
-        except Exception:
-            if evaluator.needs == part:
+        except Exception as error:
+            if evaluator.needs == part or isinstance(error, _ENDS_THE_RUN):
                 raise
             return None
 

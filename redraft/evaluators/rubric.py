@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 from typing_extensions import override
 
-from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
+from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge, ask_all
 from redraft.domain import Evaluation, Finding, content_id
-from redraft.evaluators.base import Case, Evaluator, PanelVotes, mean_evaluation, votes_of
+from redraft.evaluators.base import Case, Evaluator, Votes, mean_evaluation, panel_votes, votes_of
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
 from redraft.fields import validated
 from redraft.prompts.contract import (
@@ -92,13 +92,11 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
     """Return the prompt that judges by a requirement. The requirement is part of the template, so another requirement
     is another prompt, with another hash."""
     # From 1; empty where a level between the ends has no description.
-    described: Sequence[str] = levels if not isinstance(levels, int) else _USUAL.get(levels, ())
-    if isinstance(levels, int) and not described:
-        described = (_WORST, *[""] * (levels - 2), _BEST)
-    listed = [f"{number}: {description}\n" for number, description in enumerate(described, 1) if description]
-    if len(listed) < len(described):
-        listed.append("The levels between them are evenly spaced.\n")
-    texts = {"REQUIREMENT": requirement, "LEVELS": "".join(listed), "MOST": str(_MAX_FAULTS)}
+    if isinstance(levels, int):
+        levels = _USUAL.get(levels, (_WORST, *[""] * (levels - 2), _BEST))
+    listed = [f"{number}: {description}\n" for number, description in enumerate(levels, 1) if description]
+    between = "" if all(levels) else "The levels between them are evenly spaced.\n"
+    texts = {"REQUIREMENT": requirement, "LEVELS": "".join(listed) + between, "MOST": str(_MAX_FAULTS)}
     # In the template their braces have no meaning.
     parts = {name: text.strip().replace("{", "{{ '{' }}") for name, text in texts.items()}
     written = (Path(__file__).parents[1] / "prompts" / "templates" / "rubric.md").read_text("utf-8")
@@ -132,102 +130,93 @@ class Rubric(Evaluator):
     heeds_query = True
 
     def __post_init__(self) -> None:
-        settings = self.settings
-        levels = settings.levels if isinstance(settings.levels, int) else tuple(settings.levels)
-        object.__setattr__(self, "requirement", settings.requirement)
-        object.__setattr__(self, "levels", levels)
-        object.__setattr__(self, "prompts", (rubric_prompt(self.name, settings.requirement, levels),))
+        for name, value in self.settings:
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "prompts", (rubric_prompt(self.name, self.requirement, self.levels),))
 
     @property
     def settings(self) -> RubricSettings:
         """Return the rubric without its name, as it is stored with a run. Raises `UsageError` if it is invalid."""
         return validated(RubricSettings, {"requirement": self.requirement, "levels": self.levels, "aim": self.aim})
 
-    @property
-    def highest(self) -> int:
-        """Return the number of the highest level."""
-        return self.levels if isinstance(self.levels, int) else len(self.levels)
-
     @override
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the summary, with a finding for each sentence that falls short."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        count, source = case.reader.tokenizer.count, self.prompts[0].template
-        size = count(case.text) + count(source) + _REPLY.tokens(case.panel[0].wording)
+        prompt, count = self.prompts[0], case.reader.tokenizer.count
+        size = count(case.text) + count(prompt.template) + _REPLY.tokens(case.panel[0].wording)
         if size > case.reader.window:
             reason = f"the summary and the prompt have {size:,} tokens, more than the judge's {case.reader.window:,}"
             return self.failed(reason, unjudged=1)
-        names = [judge.name for judge in case.panel]
-        replies = await gather_all(self._asked(judge, case) for judge in case.panel)
-        steps = self.highest - 1
-        votes = [votes_of(results, lambda reply: (str(reply.level), (reply.level - 1) / steps)) for results in replies]
-        panel = PanelVotes.of(zip(names, votes, strict=True), 1, str(self.highest))
-        verdicts = [results.verdicts[0] for results in replies if results.verdicts]
-        value = panel.items[0].value if panel.items else 0.0
+        highest = self.levels if isinstance(self.levels, int) else len(self.levels)
+
+        async def votes(judge: Judge, texts: Sequence[str]) -> Votes[RubricVerdict]:
+            async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RubricVerdict]:
+                rubric_input = RubricInput(summary=texts[0], question=case.query)
+                reply = await judge.ask_items(prompt, rubric_input, numbers, _REPLY, self.name, attempt)
+                return reply, [(0, reply.value if NO_LEVEL <= reply.value.level <= highest else None)]
+
+            items = [[content_id(texts[0]), case.query]]
+            results = await judge.verdicts(
+                prompt, RubricVerdict, items, lambda numbers: ask_all([[n] for n in numbers], ask)
+            )
+            decided = results.decided(lambda verdict: verdict.level != NO_LEVEL)
+            return votes_of(decided, lambda verdict: (str(verdict.level), (verdict.level - 1) / (highest - 1)))
+
+        # Every judge has a say, whether or not another confirms what metrics of single items find.
+        panel = await panel_votes(replace(case, confirmer=None), [case.text], str(highest), votes)
+        replies = [
+            (judge, vote.answer)
+            for judge, results in panel.judges
+            for vote in (*results.verdicts.values(), *results.undecided.values())
+            if vote.answer
+        ]
+        verdicts = [verdict for _, verdict in replies if verdict.level != NO_LEVEL]
+        value = panel.items[0].value if panel.items else 1.0
         return mean_evaluation(
             self,
             panel,
-            findings=self._findings(verdicts, case.statements, value) if value < 1 else (),
+            findings=self._findings(verdicts, highest, case.statements, value) if value < 1 else (),
             details={
-                ABSTAINED: not panel.items and any(results.undecided for results in replies),
-                "levels": self.highest,
+                ABSTAINED: not panel.items and bool(replies),
+                "levels": highest,
                 "verdicts": [
-                    {"judge": name, "level": verdict.level, "reason": one_line(verdict.reason, _LONGEST_REASON)}
-                    for name, results in zip(names, replies, strict=True)
-                    for verdict in (results.verdicts | results.undecided).values()
+                    {"judge": judge, "level": verdict.level, "reason": one_line(verdict.reason, _LONGEST_REASON)}
+                    for judge, verdict in replies
                 ],
             },
         )
 
-    async def _asked(self, judge: Judge, case: Case) -> ItemResults[RubricVerdict]:
-        """Return a judge's verdict; a level that there is not is none."""
-        prompt, rubric_input = self.prompts[0], RubricInput(summary=case.text, question=case.query)
-
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RubricVerdict]:
-            reply = await judge.ask_items(prompt, rubric_input, numbers, _REPLY, self.name, attempt)
-            valid = NO_LEVEL <= reply.value.level <= self.highest
-            return reply, [(0, reply.value if valid else None)]
-
-        items = [[content_id(case.text), case.query]]
-        results = await judge.verdicts(
-            prompt, RubricVerdict, items, lambda numbers: ask_all([numbers] if numbers else [], ask)
-        )
-        return results.decided(lambda verdict: verdict.level != NO_LEVEL)
-
     def _findings(
-        self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float
+        self, verdicts: Sequence[RubricVerdict], highest: int, statements: Sequence[Statement], value: float
     ) -> list[Finding]:
         """Return a finding for each sentence that a judge quotes: those that most judges quote first. Where none can
         be found in the summary, there is one about all of it."""
+        short = [verdict for verdict in verdicts if verdict.level < highest]
+        # What is wrong with a sentence, by its index and the judge's.
         problems: dict[int, dict[int, str]] = {}
-        short = [verdict for verdict in verdicts if verdict.level < self.highest]
         for number, verdict in enumerate(short):
             for fault in verdict.faults:
                 # The first sentence that has the words of the quote, or is quoted whole.
-                places = (
-                    at
-                    for at, statement in enumerate(statements)
-                    if locate(statement.sentence, fault.quote) or locate(fault.quote, statement.sentence)
-                )
-                if (at := next(places, None)) is not None:
-                    problems.setdefault(at, {}).setdefault(number, one_line(fault.problem, _LONGEST_REASON))
+                for at, statement in enumerate(statements):
+                    if locate(statement.sentence, fault.quote) or locate(fault.quote, statement.sentence):
+                        problems.setdefault(at, {}).setdefault(number, fault.problem)
+                        break
         order = sorted(problems, key=lambda at: (-len(problems[at]), at))
-        if not order:
-            instruction = f"Change the summary so that it meets this requirement: {self.requirement}"
-            expected = " ".join(dict.fromkeys(one_line(verdict.reason, _LONGEST_REASON) for verdict in short))
-            return [Finding(self.name, SHORT, "change", instruction, expected=expected, value=value)]
-        instruction = f"Change this sentence so that the summary meets this requirement: {self.requirement}"
+        change = "this sentence so that the summary meets" if order else "the summary so that it meets"
+        about = [(statements[at].sentence, [*problems[at].values()]) for at in order]
+        about = about or [("", [verdict.reason for verdict in short])]
         return [
             Finding(
                 self.name,
                 SHORT,
                 "change",
-                instruction,
-                sentence=statements[at].sentence,
-                expected=" ".join(dict.fromkeys(filter(None, problems[at].values()))),
-                said_by=(len(problems[at]), len(verdicts)) if len(verdicts) > 1 else None,
-                value=1 - (1 - value) / len(order),
+                f"Change {change} this requirement: {self.requirement}",
+                sentence=sentence,
+                expected=" ".join(filter(None, dict.fromkeys(one_line(reason, _LONGEST_REASON) for reason in reasons))),
+                said_by=(len(reasons), len(verdicts)) if order and len(verdicts) > 1 else None,
+                value=1 - (1 - value) / len(order) if order else value,
             )
-            for at in order
+            for sentence, reasons in about
         ]

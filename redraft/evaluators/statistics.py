@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import re
+from abc import abstractmethod
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import fsum, log, sqrt
 from statistics import NormalDist, fmean
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from redraft.domain import Document, Evaluation, Evidence, Finding, Span
-from redraft.evaluators.base import Case, ConfiguredMetric, Evaluator
+from redraft.domain import Document, Evaluation, Finding, Span
+from redraft.evaluators.base import Case, ConfiguredMetric
 from redraft.text import origins
 from redraft.text import units as text_units
 from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_of, language_spans_in
@@ -29,42 +29,51 @@ from redraft.text.words import count_words, has_words
 _SIZES = (1, 2, 3, 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics(Evaluator):
+class TextMetric(ConfiguredMetric):
+    """A metric that compares the texts and asks no judge, in time linear in the length of the document."""
+
+    @abstractmethod
+    def measure(self, case: Case) -> Evaluation:
+        """Measure a draft that has words."""
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Measure the draft in a thread."""
+        if not has_words(case.text):
+            return self.not_applicable("the summary has no words")
+        return await asyncio.to_thread(self.measure, case)
+
+
+class Statistics(TextMetric):
     """Measures a summary against its document. A ratio with a zero denominator is None. The figures say nothing about
     quality, so there is no score."""
 
     name = "statistics"
     meaning = "How long the summary is, and how much it copies and repeats; no score."
 
-    async def evaluate(self, case: Case) -> Evaluation:
-        """Measure the draft in time linear in the length of the document."""
-        if not has_words(case.text):
-            return self.not_applicable("the summary has no words")
+    def measure(self, case: Case) -> Evaluation:
+        """Measure the draft."""
         reader, texts = case.reader, [statement.sentence for statement in case.statements]
         tokens = (reader.document_tokens, reader.tokenizer.count(case.text))
-        return self.measured(await asyncio.to_thread(measures, reader.document.text, case.text, texts, tokens))
+        return self.measured(measures(reader.document.text, case.text, texts, tokens))
 
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """Return the figures of a summary with these sentences; `tokens` are those of the document and of the summary."""
-    index, words_in_document, sentences_in_document = _source(document, language_spans_in(document))
-    summary_units = text_units.units(summary)
-    of_summary = {"tokens": tokens[1], "words": count_words(summary), "sentences": len(texts)}
-    of_source = {"tokens": tokens[0], "words": words_in_document, "sentences": sentences_in_document}
-    matches = text_units.longest_matches(summary_units, index)
+    index, words, sentence_count = _source(document, language_spans_in(document))
+    source = {"tokens": tokens[0], "words": words, "sentences": sentence_count}
+    draft = {"tokens": tokens[1], "words": count_words(summary), "sentences": len(texts)}
+    units = text_units.units(summary)
+    matches = text_units.longest_matches(units, index)
     coverage, density = text_units.extractive(matches) or (None, None)
     return {
-        "summary": of_summary,
-        "source": of_source,
-        "compression": {
-            unit: of_source[unit] / of_summary[unit] if of_summary[unit] else None for unit in ("tokens", "sentences")
-        },
+        "summary": draft,
+        "source": source,
+        "compression": {unit: source[unit] / draft[unit] if draft[unit] else None for unit in ("tokens", "sentences")},
         "extractive": {"coverage": coverage, "density": density},
-        "novel_ngrams": {str(size): text_units.novel(summary_units, matches, size) for size in _SIZES},
-        "repeated_ngrams": {str(size): text_units.repeated(summary_units, size) for size in _SIZES},
+        "novel_ngrams": {str(size): text_units.novel(units, matches, size) for size in _SIZES},
+        "repeated_ngrams": {str(size): text_units.repeated(units, size) for size in _SIZES},
         "redundancy": text_units.redundancy([text_units.words(text) for text in texts]),
-        "uniformity": uniformity(summary_units, index, language_of(summary)),
+        "uniformity": uniformity(units, index, language_of(summary)),
     }
 
 
@@ -106,8 +115,7 @@ BINS = 10
 _MAX_SECTIONS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Position(ConfiguredMetric):
+class Position(TextMetric):
     """Traces a summary to the paragraphs of its document without a judge. Sentences without a source count as without a
     verdict. The figures say nothing about quality, so there is no score; `spread` can be a goal. Beside them are those
     of the `reference`, another summary of the document, if there is one."""
@@ -116,24 +124,36 @@ class Position(ConfiguredMetric):
     meaning = "Where in the document the sentences of the summary come from; no score."
     version = 2
 
-    async def evaluate(self, case: Case) -> Evaluation:
-        """Measure the draft in time linear in the length of the document."""
-        if not has_words(case.text):
-            return self.not_applicable("the summary has no words")
+    def measure(self, case: Case) -> Evaluation:
+        """Measure the draft."""
         document, reference = case.document, self.judging.reference
+        starts, length = [span.start for span in paragraphs(document.text)], len(document.text)
+        tracer = origins.OriginTracer([document.text], self.encoder)
+        traced = tracer.trace(case.text)
+        details = _figures(traced, document)
+        # The places of each sentence by number, best first.
+        details["sentences"] = [
+            {
+                "id": number,
+                "places": [
+                    {
+                        "span": list(link.span),
+                        "paragraph": bisect_right(starts, link.span.start),
+                        "position": (link.span.start + link.span.end) / 2 / length,
+                        "weight": link.weight,
+                        "method": link.method,
+                    }
+                    for link in origin.links
+                ],
+                "margin": origin.margin,
+            }
+            for number, origin in enumerate(traced, 1)
+        ]
+        details |= {"reference": _figures(tracer.trace(reference), document)} if reference else {}
+        return self.measured(details, judged=details["traced"], unjudged=details["untraced"])
 
-        def measure() -> Evaluation:
-            tracer = origins.OriginTracer([document.text], self.encoder)
-            traced = tracer.trace(case.text)
-            details = {**_figures(traced, document), "sentences": list(_places(traced, document.text))}
-            details |= {"reference": _figures(tracer.trace(reference), document)} if reference else {}
-            count = sum(1 for origin in traced if origin.links)
-            return self.measured(details, judged=count, unjudged=len(traced) - count)
 
-        return await asyncio.to_thread(measure)
-
-
-def _figures(traced: Sequence[origins.SentenceOrigin], document: Document) -> dict[str, object]:
+def _figures(traced: Sequence[origins.SentenceOrigin], document: Document) -> dict[str, Any]:
     """Return where in the document the sentences of a summary come from."""
     length = max(1, len(document.text))
     origin_masses, count = origins.masses(traced, length), sum(1 for origin in traced if origin.links)
@@ -142,7 +162,6 @@ def _figures(traced: Sequence[origins.SentenceOrigin], document: Document) -> di
     outermost = min((level for level, number in levels.items() if number > 1), default=None)
     sections = [section for section in document.sections if section.level == outermost][:_MAX_SECTIONS]
     parts = [(section.span.start / length, section.span.end / length) for section in sections]
-    section_shares = origins.shares(origin_masses, parts)
     return {
         "traced": count,
         "untraced": len(traced) - count,
@@ -150,29 +169,12 @@ def _figures(traced: Sequence[origins.SentenceOrigin], document: Document) -> di
         "bins": origins.shares(origin_masses, BINS),
         "sections": [
             {"title": section.title, "span": list(section.span), "share": share, "expected": end - start}
-            for section, share, (start, end) in zip(sections, section_shares, parts, strict=True)
+            for section, share, (start, end) in zip(sections, origins.shares(origin_masses, parts), parts, strict=True)
         ],
         "density": origins.density(origin_masses),
         "spread": origins.spread(origin_masses, min(count, BINS)),
         "spread_by_chance": origins.spread_by_chance(count, min(count, BINS)),
     }
-
-
-def _places(traced: Sequence[origins.SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
-    """Return the places of each sentence by number, best first."""
-    starts = [span.start for span in paragraphs(text)]
-    for number, origin in enumerate(traced, 1):
-        places = [
-            {
-                "span": list(link.span),
-                "paragraph": bisect_right(starts, link.span.start),
-                "position": (link.span.start + link.span.end) / 2 / len(text),
-                "weight": link.weight,
-                "method": link.method,
-            }
-            for link in origin.links
-        ]
-        yield {"id": number, "places": places, "margin": origin.margin}
 
 
 UNTOLD = "untold"
@@ -185,8 +187,7 @@ _SHORTEST = 8
 _SPEECH = re.compile('["“”„«»]')
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadMetric(ConfiguredMetric):
+class SpreadMetric(TextMetric):
     """The entropy of the sentences' places relative to an even spread, by tenths of the document or, for fewer
     sentences, as many parts. Needs no judge. Sentences without a source have no verdict. Documents need not be covered
     evenly, so drafts are revised for it only if it is a goal."""
@@ -197,46 +198,33 @@ class SpreadMetric(ConfiguredMetric):
     version = 2
     aim = "content"
 
-    async def evaluate(self, case: Case) -> Evaluation:
-        """Measure the draft in time linear in the length of the document."""
-        if not has_words(case.text):
-            return self.not_applicable("the summary has no words")
+    def measure(self, case: Case) -> Evaluation:
+        """Score the draft, and find the parts hardly mentioned."""
         text = case.document.text
-        traced = await asyncio.to_thread(lambda: origins.OriginTracer([text], self.encoder).trace(case.text))
+        traced = origins.OriginTracer([text], self.encoder).trace(case.text)
         count, origin_masses = sum(1 for origin in traced if origin.links), origins.masses(traced, len(text))
-        parts = min(count, BINS)
-        score = origins.spread(origin_masses, parts)
+        score = origins.spread(origin_masses, parts := min(count, BINS))
         if score is None:
             reason = f"only {count} of {len(traced)} sentences can be traced to the document"
             return self.not_applicable(reason) if len(traced) < 2 else self.failed(reason, len(traced))
-        part_shares = origins.shares(origin_masses, parts)
-        findings = await asyncio.to_thread(lambda: [*self._findings(case, part_shares)])
-        details = {"shares": part_shares}
-        return self.scored(score, judged=count, unjudged=len(traced) - count, findings=findings, details=details)
-
-    def _findings(self, case: Case, part_shares: Sequence[float]) -> Iterator[Finding]:
-        """Return the parts hardly mentioned, emptiest first, each with its most central sentence."""
-        text, parts = case.document.text, len(part_shares)
-        lacking = [at for at in sorted(range(parts), key=part_shares.__getitem__) if part_shares[at] < _LITTLE / parts]
+        shares = origins.shares(origin_masses, parts)
+        # The emptiest first.
+        lacking = [at for at in sorted(range(parts), key=shares.__getitem__) if shares[at] < _LITTLE / parts]
         spans, worth = _ranked(text, language_spans_in(text)) if lacking else ([], ())
+        findings: list[Finding] = []
         for at in lacking:
             begin, end = at * len(text) // parts, (at + 1) * len(text) // parts
             within = [number for number, span in enumerate(spans) if begin <= span.start < end]
+            if not within:
+                continue
             # The sentence that is most similar to all others, preferably not dialogue.
-            best = max(
-                within, key=lambda number: (not _SPEECH.search(text, *spans[number]), worth[number]), default=None
-            )
-            if best is not None:
-                evidence = case.reader.place(spans[best])
-                start, end = (100 * edge // parts for edge in (at, at + 1))
-                yield Finding(
-                    self.name,
-                    UNTOLD,
-                    "add",
-                    f"Say what matters most between {start}% and {end}% of the document, such as this.",
-                    expected=evidence.text,
-                    evidence=Evidence(evidence.text, evidence.span),
-                )
+            best = max(within, key=lambda number: (not _SPEECH.search(text, *spans[number]), worth[number]))
+            evidence = case.reader.place(spans[best])
+            place = f"between {100 * at // parts}% and {100 * (at + 1) // parts}% of the document"
+            request = f"Say what matters most {place}, such as this."
+            findings.append(Finding(self.name, UNTOLD, "add", request, expected=evidence.text, evidence=evidence))
+        unjudged = len(traced) - count
+        return self.scored(score, judged=count, unjudged=unjudged, findings=findings, details={"shares": shares})
 
 
 @lru_cache(maxsize=2)

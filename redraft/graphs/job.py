@@ -46,8 +46,8 @@ from redraft.errors import (
 )
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
+from redraft.evaluators.coherence import Referee
 from redraft.evaluators.panel import Panel
-from redraft.evaluators.preference import Referee
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument

@@ -34,7 +34,7 @@ from redraft.errors import (
     stored_advice,
 )
 from redraft.evaluators.base import Case, statements_of
-from redraft.evaluators.preference import prefer, same
+from redraft.evaluators.coherence import prefer, same
 from redraft.evaluators.statistics import Statistics
 from redraft.events import Event, Notice, PartDone, StageStarted, nested_run, stream_to
 from redraft.graphs import assembly
@@ -280,27 +280,18 @@ class Runner(OpenRuns, GraphSession):
                         refused = refused + 1 if question and question[1]["problem"] else 0
                         entries = await _replies(question, self.reviewer) if question and refused < _MAX_REFUSED else []
         except BaseException as error:
-            if await self._is_failure(run, error):
+            # Also that of a cancellation: whoever catches it can resume the run.
+            vars(error)["run"] = run.id
+            if isinstance(error, asyncio.CancelledError | StoreError):
+                await asyncio.shield(self.record_end(run.id, error))
+            # A summary that was given is no result of the run.
+            is_drafted = run.kind in DRAFTED and (run.kind, run.settings.strategy) != ("evaluate", GIVEN_STRATEGY)
+            is_used_up = isinstance(error, BudgetError) and is_drafted
+            if not is_used_up or (await off_loop(self.store.runs.get, run.id)).draft is None:
                 if isinstance(error, RedraftError):
                     raise error.trimmed() from error.__cause__
                 raise
         return await off_loop(read_result, self.store, run.id)
-
-    async def _is_failure(self, run: Run, error: BaseException) -> bool:
-        """Record what ended a run between its nodes; return whether it failed. It has not if its budget was used up
-        after a draft was made."""
-        # Also that of a cancellation: whoever catches it can resume the run.
-        vars(error)["run"] = run.id
-        if isinstance(error, asyncio.CancelledError):
-            await asyncio.shield(self.release(run.id))
-        elif isinstance(error, StoreError):
-            # It may have stopped between two nodes, when nothing was running that could record it.
-            with suppress(StoreError):
-                await self.record_error(run.id, error)
-        # A summary that was given is no result of the run.
-        is_drafted = run.kind in DRAFTED and (run.kind, run.settings.strategy) != ("evaluate", GIVEN_STRATEGY)
-        is_used_up = isinstance(error, BudgetError) and is_drafted
-        return not is_used_up or (await off_loop(self.store.runs.get, run.id)).draft is None
 
     async def may_gain(self, run: Run) -> bool:
         """Return whether working on a finished run again may improve it: a chunk was left out, a metric or item has no

@@ -18,7 +18,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from typing_extensions import override
 
-from redraft.errors import BudgetError, RedraftError, UsageError, stored_error
+from redraft.errors import BudgetError, RedraftError, StoreError, UsageError, stored_error
 from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, for_run, ignore_event, safe_observer
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.prepared import ModelPool, PreparedDocument
@@ -237,23 +237,22 @@ class OpenRuns:
         self.observe(RunDone(run, reason))
         return reason
 
-    async def record_error(self, run: str, error: BaseException) -> None:
-        """Record the error that ended a run between its nodes, and close it."""
-        if (opened := self._open.get(run)) is None:
-            await record_stop(self.store, run, error)
-        else:
-            opened.driven = True
-            await self._abandon(opened, error)
-
-    async def release(self, run: str) -> None:
-        """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
-        themselves; between two nodes this does it."""
-        opened = self._open.get(run)
-        deadline = time.monotonic() + _TO_PUT_AWAY
-        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
-            await asyncio.sleep(0.01)
-        if opened is not None and self._open.get(run) is opened:
-            await self._abandon(opened, asyncio.CancelledError())
+    async def record_end(self, run: str, error: asyncio.CancelledError | StoreError) -> None:
+        """Record what ended a run between two nodes, when nothing was running that could: a cancellation, so that
+        others can resume it, or the database. Active nodes clean up after a cancellation, and report it."""
+        opened, deadline = self._open.get(run), time.monotonic() + _TO_PUT_AWAY
+        if isinstance(error, asyncio.CancelledError):
+            while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (there is no event to wait for)
+                await asyncio.sleep(0.01)
+            if opened is not None and self._open.get(run) is opened:
+                await self._abandon(opened, error)
+            return
+        with suppress(StoreError):
+            if opened is None:
+                await record_stop(self.store, run, error)
+            else:
+                opened.driven = True
+                await self._abandon(opened, error)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return LangGraph's saver, which is opened on first use. Raises `UsageError` in another event loop than

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session, SummaryComparison
 from redraft.domain import Evaluation
+from redraft.evaluators import coherence
 from redraft.evaluators.base import DISPUTED, agreement
-from redraft.evaluators.preference import PreferenceVerdict, Winner, count_votes, prompt_tokens, settled
-from redraft.prompts.coherence import ASPECTS
+from redraft.evaluators.coherence import PreferenceVerdict, Winner, count_votes, settled
+from redraft.prompts.coherence import ASPECTS, PREFER_SUMMARY
 from redraft.records import compared
 from redraft.runs.prepare import prepare
 from redraft.settings import Limits
@@ -150,11 +151,9 @@ async def test_failing_judge_leaves_the_others_to_decide(tmp_path: Path) -> None
 
 A, B = summary_of(1, 2, 3), summary_of(1, wrong={2: "Bob"})
 Replier = Callable[[Sheet, ChatRequest], "dict[str, str] | str | Fault"]
-winners = st.sampled_from(["a", "b", "tie"])
-replies = st.tuples(winners, winners)
 
 
-@given(replies)
+@given(st.tuples(*[st.sampled_from(["a", "b", "tie"])] * 2))
 def test_verdict_needs_both_orders(winners: tuple[Winner, Winner]) -> None:
     verdict = settled(*winners)
     assert (verdict.winner != "tie") == (winners in {("a", "a"), ("b", "b")})
@@ -270,7 +269,8 @@ async def test_judging_with_one_order_is_unjudged(bench: Bench, wrong: str | Fau
 async def test_document_is_left_out_without_room(bench: Bench) -> None:
     settings = bench.harness.settings({"model": "openai:m", "base_url": bench.url, "strategy": "given"})
     prepared = prepare(bench.harness.document, settings, given=A)
-    around = prompt_tokens(prepared.book, prepared.tokenizer, A, B)
+    prompt = coherence.prompt_tokens(prepared.book, prepared.tokenizer, PREFER_SUMMARY, A, B)
+    around = prompt + coherence.PREFERENCE_TOKENS
     everything = around + prepared.plan.document_tokens
     assert (await bench.compare(window=everything)).document_read
     assert all(sheet.within("document") for sheet in bench.sheets)

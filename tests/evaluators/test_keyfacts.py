@@ -209,7 +209,7 @@ def weighted(parts: Any, name: str) -> float:
 @settings(max_examples=40)
 @given(panels())
 def test_score_is_the_mean_of_its_breakdowns(sittings: list[tuple[str, Votes]]) -> None:
-    panel = PanelVotes.of(sittings, len(ITEMS), GOOD)
+    panel = PanelVotes(sittings, len(ITEMS), GOOD)
     items, evaluation = panel.items, mean_evaluation(Statistics(), panel)
 
     assert items.keys() == {n for _, votes in sittings for n in votes.verdicts}
