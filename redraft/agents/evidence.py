@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.judge import USUAL, Attempt, Entries, ItemResults, TokenRates, ask_all, gather_all, joined
+from redraft.agents.judge import Attempt, Entries, ItemResults, ask_all, gather_all, joined
 from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
@@ -106,7 +106,6 @@ class EvidenceReader:
     tokenizer: Tokenizer
     window: int
     document_tokens: int
-    wording: TokenRates = USUAL
     reading: EvidenceName = "auto"
     """How much of the document is read before a statement counts as missing from it."""
 
