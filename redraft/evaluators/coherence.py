@@ -19,16 +19,7 @@ from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResul
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, Finding, Outcome, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import (
-    Case,
-    ConfiguredMetric,
-    Evaluator,
-    Votes,
-    agreement,
-    mean_evaluation,
-    panel_votes,
-    votes_of,
-)
+from redraft.evaluators.base import Case, ConfiguredMetric, Votes, agreement, mean_evaluation, panel_votes, votes_of
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts import coherence as schemas
 from redraft.prompts.book import PromptBook
@@ -279,7 +270,7 @@ _TASKS: Mapping[StopType, tuple[Task, str]] = {
 """What a revision does about each type of stop."""
 
 
-class NewcomerMetric(Evaluator):
+class NewcomerMetric(ConfiguredMetric):
     """The first judge reads the summary, and nothing of the document, and names the places where it stops. How many
     there are is no measure of quality, so there is no score."""
 
@@ -303,7 +294,7 @@ class NewcomerMetric(Evaluator):
             return self.not_applicable(_ABSTAINS)
         if not results.verdicts:
             return self.failed(results.trouble, unread)
-        stops = [stop for _, reading in sorted(results.verdicts.items()) for stop in reading.stops]
+        stops = [stop for _, of_part in sorted(results.verdicts.items()) for stop in of_part.stops]
         text = " ".join(statement.sentence for statement in case.statements)
         starts = [0, *accumulate(len(statement.sentence) + 1 for statement in case.statements)]
         after, findings = 0, list[Finding]()
@@ -323,33 +314,25 @@ class NewcomerMetric(Evaluator):
         return self.measured(details, judged=read, unjudged=unread, findings=findings)
 
 
-class PartReading(BaseModel):
-    """The stored stops in a part of a summary; `unsure` if the judge cannot read as a newcomer does."""
-
-    stops: tuple[Stop, ...] = ()
-    unsure: bool = False
-
-
-async def stops_in(judge: Judge, parts: Sequence[schemas.FindStopsInput]) -> ItemResults[PartReading]:
+async def stops_in(judge: Judge, parts: Sequence[schemas.FindStopsInput]) -> ItemResults[schemas.Stops]:
     """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
 
-    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
-        (number,) = numbers
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[schemas.Stops]:
         room = min(STOPS.tokens(judge.wording), judge.reply_tokens)
-        reply = await judge.ask(FIND_STOPS, parts[number], room, "stops", attempt)
-        if reply.is_truncated:
-            # The stops after a cut are not known, so the reply is asked for again with more room.
-            return reply, [(number, None)]
+        reply = await judge.ask(FIND_STOPS, parts[numbers[0]], room, "stops", attempt)
         distinct: dict[tuple[str, str], Stop] = {}
         for stop in reply.value.stops:
             words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
             distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
-        reading = PartReading(stops=tuple(distinct.values())[: schemas.MAX_STOPS], unsure=reply.value.unsure)
-        return reply, [(number, reading)]
+        stops = schemas.Stops(stops=[*distinct.values()][: schemas.MAX_STOPS], unsure=reply.value.unsure)
+        # The stops after a cut are not known, so the reply is asked for again with more room.
+        return reply, [(numbers[0], None if reply.is_truncated else stops)]
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
-    results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all([[n] for n in numbers], ask))
-    return results.decided(lambda reading: not reading.unsure)
+    results = await judge.verdicts(
+        FIND_STOPS, schemas.Stops, items, lambda numbers: ask_all([[n] for n in numbers], ask)
+    )
+    return results.decided(lambda stops: not stops.unsure)
 
 
 def parts_of(case: Case, judge: Judge) -> list[tuple[schemas.FindStopsInput, int]]:
