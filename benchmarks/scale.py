@@ -36,11 +36,10 @@ from redraft.store.store import Store
 _CALLS = 6
 _TIMES = 41
 _CALL = Call(
-    *("r0", "", "openai:m", "merge", "h", "chunk 1", 0, 0.0, 512, 1, SENT, "2026", 0.0),
-    usage=Usage(1000, 200),
-    lost_tokens=1512,
+    run="r0", key="", model="openai:m", prompt="merge", prompt_hash="h", label="chunk 1", sample=0, temperature=0.0,
+    max_tokens=512, attempt=1, outcome=SENT, started="2026", seconds=0.0, usage=Usage(1000, 200), lost_tokens=1512,
     booked_usd=0.001,
-)
+)  # fmt: skip
 _LIKE_THE_FIRST = """
     INSERT INTO runs (id, {columns}) SELECT ?, {columns} FROM runs WHERE id = 'r0'
 """

@@ -101,10 +101,10 @@ def _code(found: re.Match[str]) -> str:
 
 def _of_alias(package: str, name: str) -> str:
     """Return the docstring below the assignment of a name in the module that the package has it from."""
-    stub = Path(sys.modules[package].__file__ or "").with_suffix(".pyi").read_text("utf-8")
-    home = re.search(rf"^from (\S+) import {name} as", stub, re.MULTILINE)
-    assert home, name
-    return "\n".join(ModuleAnalyzer.for_module(home[1]).find_attr_docs().get(("", name), []))
+    stub = Path(sys.modules[package].__file__ or "").with_suffix(".pyi")
+    names = stub.read_text("utf-8") if stub.exists() else ""
+    home = re.search(rf"^from (\S+) import {name} as", names, re.MULTILINE)
+    return "\n".join(ModuleAnalyzer.for_module(home[1] if home else package).find_attr_docs().get(("", name), []))
 
 
 def _remember(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str) -> None:

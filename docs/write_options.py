@@ -1,4 +1,5 @@
-"""Writes options.md, the list of all options, from the commands themselves: python docs/write_options.py"""
+"""Writes options.md, the list of all options, from the commands themselves, and the stub file by which type checkers
+know the options of Python, from the settings: python docs/write_options.py"""
 
 from __future__ import annotations
 
@@ -6,16 +7,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from inspect import cleandoc, formatannotation
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, indent
+from typing import get_type_hints
 
 import click
 
 from redraft.cli.main import app
 from redraft.cli.sections import SECTIONS, Command
 from redraft.fields import Section
+from redraft.graphs.state import Options
 
 FILE = Path(__file__).with_name("options.md")
+STUB = FILE.parents[1] / "redraft" / "graphs" / "options.pyi"
 # Options that more commands than this describe alike are listed once.
 _MANY = 3
 _HEAD = """# Options
@@ -31,6 +36,18 @@ An option marked † can also be set in the environment, as `REDRAFT_MAX_COST=5`
 line overrides the environment, and that overrides the file. Options that may be repeated are separated by spaces in the
 environment and are a list in the file.
 """
+
+
+_STUB_HEAD = '''"""The options of one run for type checkers, written by `python docs/write_options.py`."""
+
+from pathlib import Path
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from redraft.graphs.state import Strategy
+from redraft.settings import StrategyName
+'''
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,5 +122,16 @@ def _command(at: click.Context, told: list[Told], shared: set[Told]) -> Iterator
     yield from ["", *new] if new else []
 
 
+def stub() -> str:
+    """The stub file as it should be."""
+    types = {name: formatannotation(hint).replace("'", '"') for name, hint in get_type_hints(Options).items()}
+    types |= {"strategy": "StrategyName | Strategy"}
+    fields = "\n".join(f"    {name}: {hint}" for name, hint in types.items()).replace("pathlib.", "")
+    fields = re.sub(r"Optional\[(.+)\]$", r"\1 | None", fields, flags=re.MULTILINE)
+    about = indent(f'"""{cleandoc(Options.__doc__ or "")}"""', "    ")
+    return f"{_STUB_HEAD}\nclass Options(TypedDict, total=False):\n{about}\n\n{fields}\n"
+
+
 if __name__ == "__main__":
+    STUB.write_text(stub(), "utf-8")
     FILE.write_text(page(), "utf-8")

@@ -29,7 +29,8 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"agents"}),
     frozenset({"builtin"}),
     frozenset({"llm", "readers"}),
-    frozenset({"prompts", "text", "store"}),
+    frozenset({"prompts", "text"}),
+    frozenset({"store"}),
     frozenset({"document", "domain", "errors", "events", "fields", "lazy", "order"})
     | frozenset({"plugins", "presets", "settings", "sources"}),
 )

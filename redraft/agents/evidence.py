@@ -16,11 +16,9 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.judge import (
-    USUAL,
     Attempt,
     Entries,
     ItemResults,
-    TokenRates,
     ask_all,
     first_error,
     gather_all,
@@ -116,7 +114,6 @@ class EvidenceReader:
     tokenizer: Tokenizer
     window: int
     document_tokens: int
-    wording: TokenRates = USUAL
     reading: EvidenceName = "auto"
     """How much of the document is read before a statement counts as missing from it."""
 

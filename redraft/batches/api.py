@@ -127,7 +127,7 @@ async def run_batch(session: Session, opened: Batch, workers: int | None = None)
     working: asyncio.Future[object]
     if workers is None:
         observer, key = with_errors_logged(runner.observer), f"{os.getpid()}-{secrets.token_hex(4)}"
-        worker = BatchWorker(ExperimentRunner(store, limits, runner.prices, observer, session), name, key)
+        worker = BatchWorker(ExperimentRunner(store, limits, observer=observer, session=session), name, key)
         with tracing(runner.traced):
             working = asyncio.create_task(worker.work())
     else:
@@ -197,7 +197,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         raise UsageError(
             f"{objects[0]} is an object of this process, and other workers can only be given names", hint=hint
         )
-    if runner.prices is not None:
+    if runner.defaults.prices is not None:
         raise UsageError(
             "a table of prices is an object of this process, and other workers do not have it",
             hint=f"give the price of a model in its ModelSettings, or {hint}",

@@ -25,6 +25,7 @@ from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import FIGURES_OF_CALLS, Estimate, RunPlan, plan_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import prepare_run
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.store import Store
@@ -148,7 +149,7 @@ def sampled_plan(
     sizes = (plan.document_tokens, count_words(order.given or "") + 1)
     key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
     if key not in plans:
-        plans[key] = plan_run(prepared, order, prices)
+        plans[key] = plan_run(prepared, order, SessionOrder(prices=prices))
     return plans[key], plan.document_tokens / plans[key].source.tokens
 
 

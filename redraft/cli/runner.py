@@ -57,6 +57,7 @@ def carry_out(
     if values["dry_run"]:
         from redraft.cli.views.plans import print_plan
         from redraft.runs.dry_run import plan_run
+        from redraft.runs.order import SessionOrder
 
         try:
             # What is answered already is looked up, if there is a store that can be read.
@@ -64,7 +65,7 @@ def carry_out(
         except StoreError:
             answers = None
         with answers or nullcontext():
-            plan = plan_run(document, order, parse_options.prices(values), answers)
+            plan = plan_run(document, order, SessionOrder(prices=parse_options.prices(values)), answers)
         if target.as_json:
             echo_json(plan.model_dump(mode="json"))
         else:
@@ -85,10 +86,12 @@ def fill_form(document: Document, template: Template, order: Order, values: Mapp
     from redraft.cli.views.plans import show_form_plan
     from redraft.runs.dry_run import plan_run
     from redraft.runs.experiment_runner import fill, form_paper, order_of_section
+    from redraft.runs.order import SessionOrder
 
     contents, prices, quiet = (document, template, order), parse_options.prices(values), values["quiet"]
     if values["dry_run"]:
-        plans = [plan_run(document, order_of_section(section, order), prices) for section in template.drafted]
+        defaults = SessionOrder(prices=prices)
+        plans = [plan_run(document, order_of_section(section, order), defaults) for section in template.drafted]
         return show_form_plan(template, plans, as_json=to.as_json)
     with Store(values["db"]) as store:
         form = run_experiment(

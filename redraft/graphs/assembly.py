@@ -13,8 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
-from redraft.graphs.evaluation import add_judging
-from redraft.graphs.refinement import add_refinement
+from redraft.graphs import evaluation, refinement
 from redraft.graphs.state import (
     GraphContext,
     GraphInput,
@@ -27,16 +26,17 @@ from redraft.graphs.state import (
     Strategy,
     Task,
     Update,
+    Work,
+    node,
     refuse_new_order,
     session_of,
     streaming,
 )
 from redraft.graphs.strategies import chosen_graph, name_of, strategy_named
-from redraft.settings import AUTO
+from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.connection import off_loop, thread_of
 
 Graph = StateGraph[State, Any, GraphInput, GraphOutput]
-_OWN_DRAFT = "given"
 
 
 def summarizer(
@@ -63,10 +63,10 @@ def refine(*, session: SessionProtocol | None = None) -> Graph:
     """Judge the given summary and refine it until it meets its goals: `{"order": {"source": ..., "summary": ...}}`.
     Streams and raises as `summarizer` does. "summary" is a text, a path, or the id that `await session.add(text)`
     returns."""
-    return _built(_OWN_DRAFT, "refine", session)
+    return _built(GIVEN_STRATEGY, "refine", session)
 
 
-def judge(strategy: str | Strategy = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
+def judge(strategy: str | Strategy = GIVEN_STRATEGY, *, session: SessionProtocol | None = None) -> Graph:
     """Judge the given summary by every metric concurrently: `{"order": {"source": ..., "summary": ...}}`. With a
     strategy, a summary is drafted first."""
     return _built(strategy, "evaluate", session)
@@ -78,17 +78,27 @@ def _built(strategy: str | Strategy, scope: Scope, session: SessionProtocol | No
     graph.add_node("begin", _begin(strategy, scope, session), input_schema=GraphInput)
     graph.add_edge(START, "begin")
     drafted = "begin"
-    if strategy != _OWN_DRAFT:
+    if strategy != GIVEN_STRATEGY:
         graph.add_node("draft", _draft(strategy, session))
         graph.add_edge("begin", "draft")
         drafted = "draft"
-    if scope == "summarize":
-        graph.add_edge(drafted, "finish")
-    else:
-        graph.add_edge(drafted, "judge")
-        add_judging(graph, session, "settle" if scope == "refine" else "finish")
+    graph.add_edge(drafted, "finish" if scope == "summarize" else "judge")
+    steps: list[Work] = []
+    if scope != "summarize":
+        steps += [evaluation.judge, evaluation.metric, evaluation.gather]
+        judged = "settle" if scope == "refine" else "finish"
+        graph.add_conditional_edges("judge", evaluation.metric_steps, ["metric"])
+        graph.add_edge("metric", "gather")
+        graph.add_conditional_edges(
+            "gather", lambda state: evaluation.metric_steps(state) or judged, ["metric", judged]
+        )
     if scope == "refine":
-        add_refinement(graph, session)
+        steps += [refinement.settle, refinement.decide, refinement.review, refinement.revise]
+        for name, following in (("settle", ()), ("decide", ("review", "finish")), ("review", ("judge", "finish"))):
+            graph.add_conditional_edges(name, lambda state: state["next"], ["decide", "revise", *following])
+        graph.add_edge("revise", "judge")
+    for step in steps:
+        graph.add_node(step.__name__, node(step, session))
     graph.add_node("finish", _finish(session))
     graph.add_edge("finish", END)
     return graph
@@ -116,7 +126,7 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Runn
             async with opened.at_work(run) as job:
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "stop": "", "judged": {}, "scores": {}}
                 # A thread may have been used for another run before.
-                return {**new, "next": "", "draft": await job.given_draft() if strategy == _OWN_DRAFT else ""}
+                return {**new, "next": "", "draft": await job.given_draft() if strategy == GIVEN_STRATEGY else ""}
 
     # LangGraph needs a synchronous counterpart of the asynchronous node.
     return RunnableLambda(explain, begin)
@@ -127,7 +137,7 @@ def _chosen(strategy: str, order: Task) -> str:
     requested = name_of(order.get("strategy") or strategy)
     if requested == strategy or strategy == AUTO:
         return requested
-    does = "judges a summary that it is given" if strategy == _OWN_DRAFT else f"drafts by {strategy}"
+    does = "judges a summary that it is given" if strategy == GIVEN_STRATEGY else f"drafts by {strategy}"
     raise UsageError(
         f"the graph {does}, so the strategy {requested!r} in its order makes no difference",
         hint=f"leave it out, or build the graph with it, such as redraft.graphs.summarizer({requested!r})",
@@ -144,10 +154,9 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
         """Draft by the strategy chosen for the document; how many planned calls are left is announced first."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
-                plan, planned = job.plan, job.plan.expected_calls
                 done = len(await off_loop(job.store.runs.pieces, job.run.id))
-                if plan.calls:
-                    job.observe(StageStarted("drafting", max(0, planned - done)))
+                if job.plan.calls:
+                    job.observe(StageStarted("drafting", max(0, job.plan.expected_calls - done)))
             return dict(await drafting.ainvoke({"run": state["run"]}, config))
 
     return draft

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
-from langgraph.graph import StateGraph
 from langgraph.types import Send
 
 from redraft.domain import REVISION_OF, Evaluation, Parent, Round, widened
@@ -13,7 +11,7 @@ from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import offline_checks
 from redraft.events import FindingFound, MetricScored, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, new_refinement, node
+from redraft.graphs.state import MetricVerdict, State, Update, new_refinement
 
 
 async def judge(state: State, job: Job) -> Update:
@@ -69,16 +67,6 @@ def metric_steps(state: State) -> list[Send]:
     """Return one step for each metric that is due."""
     of_draft = {"run": state["run"], "draft": state["draft"], "round": state["round"]}
     return [Send("metric", {**of_draft, "metric": name}) for name in state["due"]]
-
-
-def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: str) -> None:
-    """Add the judging steps, from `judge` to the node `then`: the refinement, or the end."""
-    graph.add_node("judge", node(judge, session))
-    graph.add_node("metric", node(metric, session))
-    graph.add_node("gather", node(gather, session))
-    graph.add_conditional_edges("judge", metric_steps, ["metric"])
-    graph.add_edge("metric", "gather")
-    graph.add_conditional_edges("gather", lambda state: metric_steps(state) or then, ["metric", then])
 
 
 def metric_verdict(evaluation: Evaluation) -> MetricVerdict:

@@ -36,12 +36,14 @@ _Stream = asyncio.Queue[Piece | bool]
 
 
 class SummaryTree:
-    """The summary tree of one run; `build` returns the piece at its top."""
+    """The summary tree of one run, which grows in tasks as soon as it is made: all chunks are summarized, and merged
+    until one summary is left."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
-        self._tasks: list[asyncio.Task[Any]] = []
+        self.top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
+        """The piece at its top, or the first failure of a part."""
+        self.tasks: list[asyncio.Task[Any]] = []
         # A merge gets the next free slot of the model: no more chunks than it has slots are ahead of it.
         self._room = asyncio.Semaphore(job.run.limits.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
@@ -53,34 +55,19 @@ class SummaryTree:
         """The number of chunks that say nothing about the question."""
         self.pieces: Counter[str] = Counter()
         """The number of summaries by level."""
-
-    async def build(self) -> Piece:
-        """Summarize all chunks and merge until one summary is left."""
-        await off_loop(self._job.store.runs.drop_pieces, self._job.run.id, ordered(1))
-        try:
-            leaves: _Stream = asyncio.Queue()
-            self._spawn(self._leaves(leaves))
-            self._spawn(self._gather(1, leaves))
-            return await self._top
-        except RedraftError:
-            # Running calls have been paid for: let them finish, and store their results.
-            while unfinished := [task for task in self._tasks if not task.done()]:
-                await asyncio.gather(*unfinished, return_exceptions=True)
-            raise
-        finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        leaves: _Stream = asyncio.Queue()
+        self._spawn(self._leaves(leaves))
+        self._spawn(self._gather(1, leaves))
 
     def _spawn(self, work: Coroutine[Any, Any, ResultT]) -> asyncio.Task[ResultT]:
         """Run a level or a part of one concurrently; its failure fails the whole tree."""
 
         def settle(task: asyncio.Task[ResultT]) -> None:
-            if not task.cancelled() and (error := task.exception()) and not self._top.done():
-                self._top.set_exception(error)
+            if not task.cancelled() and (error := task.exception()) and not self.top.done():
+                self.top.set_exception(error)
 
         task = asyncio.create_task(work)
-        self._tasks.append(task)
+        self.tasks.append(task)
         task.add_done_callback(settle)
         return task
 
@@ -91,6 +78,7 @@ class SummaryTree:
         try:
             for chunk, task in zip(self._job.chunks, tasks, strict=True):
                 if (piece := await task) is not None:
+                    self.pieces["0"] += 1
                     self._totals[0] = self._totals.get(0, 0) + piece.words
                     self._leaf_texts.append((chunk.span, piece.text))
                     await out.put(piece)
@@ -115,10 +103,7 @@ class SummaryTree:
             if job.run.settings.by_chapter:
                 # Chapters are summarized by runs of their own.
                 pieces = await off_loop(job.store.runs.pieces, job.run.id)
-                summary = next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
-                if summary is not None:
-                    self.pieces["0"] += 1
-                return summary
+                return next((piece for piece in pieces if (piece.level, piece.index) == (0, chunk.index)), None)
             excerpt, level_words = job.excerpt(chunk), job.plan.levels[0].words
             words = count_words(excerpt)
             if not words:
@@ -134,7 +119,6 @@ class SummaryTree:
             if job.writer.says_nothing(completion.text):
                 self._silent += 1
                 return None
-            self.pieces["0"] += 1
             return await job.piece(completion, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _gather(self, level: int, below: _Stream) -> None:
@@ -179,7 +163,7 @@ class SummaryTree:
     async def _finish(self, level: int, index: int, group: list[Piece], limits: Level) -> None:
         """Merge everything left into the final summary, within the whole limit as far as the window allows."""
         if len(group) == 1:
-            self._top.set_result(group[0])
+            self.top.set_result(group[0])
             return
         plan = self._job.plan
         spare = limits.room + limits.reply_tokens - sum(piece.tokens + plan.label_tokens for piece in group)
@@ -195,7 +179,7 @@ class SummaryTree:
         if self._job.is_too_long(top):
             # A text that is as short as was asked for need not be shorter than its source.
             self._require_shorter(level)
-        self._top.set_result(top)
+        self.top.set_result(top)
 
     async def _merge(
         self,
@@ -263,10 +247,17 @@ class TreeState(DraftState, total=False):
 async def build_tree(state: TreeState, job: Job) -> Update:
     """Summarize the chunks and merge the summaries, all levels concurrently; if merges do not get shorter, keep the
     best text so far."""
+    await off_loop(job.store.runs.drop_pieces, job.run.id, ordered(1))
     tree = SummaryTree(job)
     try:
-        top = await tree.build()
-    except NotShrinkingError as error:
+        top = await tree.top
+        return {"top": await job.keep_text(top.text), "pieces": dict(tree.pieces)}
+    except RedraftError as error:
+        # Running calls have been paid for: let them finish, and store their results.
+        while unfinished := [task for task in tree.tasks if not task.done()]:
+            await asyncio.gather(*unfinished, return_exceptions=True)
+        if not isinstance(error, NotShrinkingError):
+            raise
         best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
         if best is None:
             raise
@@ -275,7 +266,10 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         job.observe(Notice(f"{note}; {error.hint}"))
         draft = await job.keep(text, SHORTENED, (note,), parents)
         return {"top": "", "draft": draft, "pieces": dict(tree.pieces)}
-    return {"top": await job.keep_text(top.text), "pieces": dict(tree.pieces)}
+    finally:
+        for task in tree.tasks:
+            task.cancel()
+        await asyncio.gather(*tree.tasks, return_exceptions=True)
 
 
 async def tidy(state: TreeState, job: Job) -> Update:

@@ -51,7 +51,6 @@ from redraft.evaluators.panel import Panel
 from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.graphs.prepared import ModelPool, OpenModel, PreparedDocument
-from redraft.prompts.summarization import Outline
 from redraft.settings import REFERENCES, JudgeConfig, RefineConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -87,8 +86,9 @@ class Job:
     """The errors of metrics since the job was opened."""
 
     def __post_init__(self) -> None:
-        # All that is read from the store or takes long to measure, which no node waits for.
-        _ = self.writer, self.reviser, self.referees, self.judges if self.run.judging else None
+        # All that is read from the store or takes long to measure, which no node waits for. Without judges, nothing is
+        # measured, which would take longer than the rest of the run.
+        _ = self.writer, self.referees, (self.reviser, self.judges) if self.run.judging else ()
         _ = self.answerer if self.run.kind == "ask" else None
 
     def with_metrics(self, metrics: Sequence[str]) -> Self:
@@ -233,10 +233,9 @@ class Job:
     @cached_property
     def _reader(self) -> EvidenceReader:
         """Reads the document for the run's judges."""
-        judging, tokenizer = self.run.judging, self._judging_tokenizer
         settings = [worker.settings for worker in (*self.pool.judges, self.pool.validator)]
-        is_judged, reading = judging is not None, (judging or JudgeConfig()).evidence
-        return self.prepared.reader(settings, tokenizer, self.encoder, judged=is_judged, reading=reading)
+        reading = (self.run.judging or JudgeConfig()).evidence
+        return self.prepared.reader(settings, self._judging_tokenizer, self.encoder, reading)
 
     @property
     def _turns(self) -> range:
@@ -274,10 +273,6 @@ class Job:
         begin = max((mark.start for mark in self.document.members if mark.start <= chunk.span.start), default=0)
         word_limit = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), word_limit)
-
-    async def outline(self) -> Outline | None:
-        """Return the outline of the document, if there is or can be one."""
-        return await self.outliner.outline() if self.outliner else None
 
     def part(self, chunk: Chunk) -> Parent:
         """Return a chunk as a parent of a text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from redraft.agents.evidence import EvidenceReader, tokens_in
-from redraft.agents.judge import USUAL, Judge, TokenRates, reply_rooms, wording_of
+from redraft.agents.judge import Judge, TokenRates, reply_rooms
 from redraft.domain import Chunk, Document, DocumentSection, Span
 from redraft.graphs.plan import Plan, Planner
 from redraft.llm.addresses import name_of
@@ -30,8 +30,6 @@ class PreparedDocument:
 
     document: Document
     """The document with its language."""
-    language_key: str
-    """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
     tokenizer: Tokenizer
     book: PromptBook
@@ -72,24 +70,14 @@ class PreparedDocument:
         judging: Sequence[DraftConfig],
         tokenizer: Tokenizer,
         encoder: Encoder | None = None,
-        *,
-        judged: bool = True,
         reading: EvidenceName = "auto",
     ) -> EvidenceReader:
-        """Return the evidence reader for models with these settings, sized by the smallest of their windows. Without
-        judges, token rates are not measured, which would take longer than the rest of the run."""
-        document = self.document
-        if judged:
-            tokens, wording = tokens_in(document.text, tokenizer), wording_of(document.text, tokenizer)
-        else:
-            is_whole = self.span == Span(0, len(document.text))
-            tokens = self.plan.document_tokens if is_whole else self.tokenizer.count(document.text)
-            wording = USUAL
+        """Return the evidence reader for models with these settings, sized by the smallest of their windows."""
         # Models without a window do not count.
         bounded = [settings.window for settings in judging if settings.window is not None]
-        window = min(bounded, default=judging[0].context_tokens)
-        passages = Passages(document, tokenizer, encoder)
-        return EvidenceReader(document, passages, tokenizer, window, tokens, wording, reading)
+        window, document = min(bounded, default=judging[0].context_tokens), self.document
+        passages, tokens = Passages(document, tokenizer, encoder), tokens_in(document.text, tokenizer)
+        return EvidenceReader(document, passages, tokenizer, window, tokens, reading)
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:

@@ -4,12 +4,12 @@ better draft."""
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 from typing import Any
 
-from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 from pydantic_core import to_jsonable_python
 
@@ -40,14 +40,13 @@ from redraft.evaluators.metric_info import goal_status
 from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs import policy
 from redraft.graphs.job import Job
-from redraft.graphs.state import SessionProtocol, State, Update, node
+from redraft.graphs.state import State, Update
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.revision import ChooseInput, DecideInput, EditInput, ReviseInput
 from redraft.prompts.summarization import outline_text
 from redraft.settings import EXTRACTIVE, LEVEL_RATIO, MERGING
 from redraft.store.connection import off_loop
-from redraft.store.runs import Run
-from redraft.store.table import now
+from redraft.store.table import now, ordered
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences_in
 from redraft.text.words import count, count_words, enumeration, has_words, is_unspaced, spaced
@@ -98,7 +97,9 @@ async def settle(state: State, job: Job) -> Update:
     requests_to_fix = [finding for finding in requests if finding.id in state["to_fix"]]
     revised = _Revised(best, draft, before, after, is_requested=bool(requests_to_fix))
     comparison = await _comparison(job, revised) if is_new_text and not errors else None
-    round_ = await _stored_round(job, number) or Round(number, draft.id, best.id)
+    # Nobody revised a draft that was edited by hand.
+    stored = await off_loop(job.store.rounds.first, run=job.run.id, key=ordered(number))
+    round_ = stored or Round(number, draft.id, best.id)
     accepted, reason = _ruling(state, job, revised, round_.answers, comparison)
     round_ = replace(round_, accepted=accepted, reason=reason, comparison=comparison)
     await job.keep_round(round_)
@@ -295,8 +296,7 @@ async def _model_decision(
 async def review(state: State, job: Job) -> Update:
     """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
-    evaluations = await job.judged(best)
-    draft = await job.draft(best)
+    evaluations, draft = await job.judged(best), await job.draft(best)
     question: ReviewQuestion = {
         "run": draft.run,
         "round": number,
@@ -373,9 +373,9 @@ async def revise(state: State, job: Job) -> Update:
     notes = tuple(filter(None, (note, unread_note, dropped_note)))
     draft = await job.keep(text, f"{origin}{base.id}", notes, parents, number=number)
     why, instruction = state["why"], state["instruction"]
-    round_ = Round(number, draft, state["best"], tuple(state["aims"]), tuple(to_fix), why=why, instruction=instruction)
-    if mending:
-        round_ = await _stored_round(job, number) or round_
+    new = Round(number, draft, state["best"], tuple(state["aims"]), tuple(to_fix), why=why, instruction=instruction)
+    stored = await off_loop(job.store.rounds.first, run=job.run.id, key=ordered(number)) if mending else None
+    round_ = stored or new
     await job.keep_round(replace(round_, draft=draft, answers=(*round_.answers, *answers)))
     # What the reviser contests with words of the document is ruled on, each quote once.
     quotes = {answer.finding: answer.said for answer in answers if answer.became == "kept"}
@@ -410,7 +410,7 @@ async def _brief(
             place = Span(ruling.start, ruling.end or ruling.start)
             evidence = await off_loop(reviser.reader.sentence, ruling.quote, [place])
             findings[at] = replace(finding, evidence=evidence)
-    outline = await job.outline()
+    outline = await job.outliner.outline() if job.outliner else None
     inputs = ReviseInput(
         summary=base.text, points=[], words=job.revision_words, outline=outline_text(outline) if outline else None
     )
@@ -456,25 +456,21 @@ async def _editor_notes(
         stops.append(f"“{words_of_draft}” {question}".strip() if words_of_draft else question)
     notes: dict[str, Any] = {"stops": stops, "may_go": may_go, "keep": list(keep)}
     notes |= {**dict(request.inputs), "must_know": must_know[: policy.MOST_NEEDED]}
-    inputs, levels = EditInput(**notes), await _merged_summaries(job)
+    inputs, levels = EditInput(**notes), await off_loop(_merged_summaries, job)
     return replace(request, inputs=inputs, stops=findings.stops, missing=findings.missing, levels=levels)
 
 
-async def _merged_summaries(job: Job) -> PartSummaries:
-    """Return the summaries of the document's parts that this run, or an earlier one for the same question, was merged
+def _merged_summaries(job: Job) -> PartSummaries:
+    """Return the summaries of the document's parts that this run, or the latest one for the same question, was merged
     from; nothing without any."""
-    settings = job.run.settings
-
-    def is_merged(run: Run) -> bool:
-        same = (run.settings.query, run.settings.language) == (settings.query, settings.language)
-        return same and run.settings.draft_strategy == MERGING and run.settings.until is None
-
-    runs = await off_loop(partial(job.store.runs.latest, 1, documents=[job.document.id], wanted=is_merged))
-    for run in filter(is_merged, [job.run, *runs]):
-        levels: dict[int, list[str]] = {}
-        for piece in await off_loop(job.store.runs.pieces, run.id):
-            levels.setdefault(piece.level, []).append(piece.text)
-        if len(levels.get(0, ())) > 1:
+    runs, sought = job.store.runs, (job.run.settings.query, job.run.settings.language, MERGING, None)
+    for run in chain([job.run], runs.newest(documents=[job.document.id])):
+        settings, levels = run.settings, defaultdict[int, list[str]](list)
+        if (settings.query, settings.language, settings.draft_strategy, settings.until) != sought:
+            continue
+        for piece in runs.pieces(run.id):
+            levels[piece.level].append(piece.text)
+        if len(levels[0]) > 1:
             return tuple(tuple(texts) for _, texts in sorted(levels.items()) if len(texts) > 1)
     return ()
 
@@ -497,24 +493,3 @@ async def _summarize_parts(job: Job, room: int) -> PartSummaries:
 
     texts = await gather_all(summarize(chunk) for chunk in job.chunks if has_words(job.excerpt(chunk)))
     return (tuple(text for text in texts if text),)
-
-
-def next_node(state: State) -> str:
-    """Go to the node that the previous step chose."""
-    return state["next"]
-
-
-def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
-    """Add the refinement steps, from `settle` to `finish`, after those of judging."""
-    for step in (settle, decide, review, revise):
-        graph.add_node(step.__name__, node(step, session))
-    graph.add_conditional_edges("settle", next_node, ["decide", "revise"])
-    graph.add_conditional_edges("decide", next_node, ["review", "revise", "decide", "finish"])
-    graph.add_conditional_edges("review", next_node, ["judge", "revise", "decide", "finish"])
-    graph.add_edge("revise", "judge")
-
-
-async def _stored_round(job: Job, number: int) -> Round | None:
-    """Return the round of this number; None where a draft was edited by hand, which nobody revised."""
-    rounds = await off_loop(job.store.rounds.of, job.run.id)
-    return next((round_ for round_ in rounds if round_.number == number), None)

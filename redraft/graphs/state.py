@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 from langgraph.channels import EphemeralValue
 from langgraph.graph import StateGraph
@@ -23,20 +23,11 @@ from typing_extensions import TypedDict
 from redraft.domain import RoundState
 from redraft.errors import UsageError
 from redraft.events import bound, stream_to
+from redraft.fields import option_of
 from redraft.graphs.job import Job
 from redraft.graphs.plan import Plan, Planner
 from redraft.prompts.contract import Prompt
-from redraft.settings import (
-    Chunking,
-    EvidenceName,
-    FeedbackName,
-    FormulaName,
-    PerspectiveName,
-    PolicyName,
-    SimilarityName,
-    StrategyName,
-    WordsAs,
-)
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig, StrategyName
 
 Update = dict[str, Any]
 """The changes that a node makes to the state."""
@@ -46,14 +37,9 @@ Scope = Literal["summarize", "evaluate", "refine"]
 """What a graph does with a draft: return it, judge it, or judge and refine it."""
 
 
-class MetricVerdict(TypedDict):
-    """What one metric says of a draft, in short; the findings are counted by kind."""
-
-    outcome: str
-    score: float | None
-    judged: int
-    unjudged: int
-    findings: dict[str, int]
+MetricVerdict = dict[str, Any]
+"""What one metric says of a draft, in short and as JSON: `outcome`, `score`, `judged` and `unjudged` of its evaluation,
+and as `findings` how many there are of each kind."""
 
 
 def merged(verdicts: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
@@ -77,55 +63,27 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
-class Options(TypedDict, total=False):
-    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name.
-    Models, addresses and keys are not among these: they are usually in the session's settings, but are accepted, with
-    `judge_base_url` for `JudgeConfig.base_url`. A strategy of an installed package is named in
-    `DraftConfig(strategy=...)`, or passed as an object."""
-
-    words: int | None
-    words_as: WordsAs
-    query: str | None
-    language: str | None
-    strategy: (
-        StrategyName | Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
-    )
-    by_chapter: bool
-    until: int | None
-    chunk_tokens: int
-    chunking: Chunking
-    context_tokens: int
-    temperature: float | None
-    top_p: float | None
-    max_tokens: int | None
-    reasoning_tokens: int | None
-    prompts: str | Path
-    sample: int
-    repeat: int
-    questions: int | tuple[int, int]
-    stretch_tokens: int
-    claims: int | tuple[int, int]
-    batch: int
-    top_k: int | None
-    formula: FormulaName
-    similarity: SimilarityName
-    threshold: float
-    evidence: EvidenceName
-    second_look: bool
-    embeddings: str | Path | None
-    pack: str | None
-    keyfacts: str | None
-    perspective: PerspectiveName
-    keyfact_chunks: str
-    keyfact_overlap: int
-    verify_against: Literal["chunk", "document"]
-    goals: dict[str, float]
-    policy: PolicyName
-    rounds: int
-    judged_share: float
-    review: bool
-    feedback: FeedbackName | None
-    free_length: bool
+if TYPE_CHECKING:
+    from redraft.graphs.options import Options as Options
+else:
+    # What a session is made with, and one of its runs cannot have otherwise.
+    _of_a_session = {"model", "base_url", "key_env", "source_language", "replies", "metrics"}
+    _of_a_session |= {"judges", "validator", "confirm", "decider"}
+    _types = {
+        name: field.annotation
+        for part in (DraftConfig, JudgeConfig, RefineConfig)
+        for name, field in part.model_fields.items()
+        if (option_of(part, name) or name == "max_tokens") and name not in _of_a_session
+    }
+    # These may be passed as objects.
+    _strategy = Annotated[Strategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
+    _types |= {"strategy": StrategyName | _strategy, "prompts": str | Path, "embeddings": str | Path | None}
+    Options = TypedDict("Options", _types, total=False)
+    Options.__doc__ = """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and
+    `RefineConfig` by name. Models, addresses and keys are not among these: they are usually in the session's settings,
+    but are accepted, with `judge_base_url` for `JudgeConfig.base_url`. A strategy of an installed package is named in
+    `DraftConfig(strategy=...)`, or passed as an object. Type checkers read the stub file options.pyi, which
+    `python docs/write_options.py` writes."""
 
 
 class Task(Options, total=False):

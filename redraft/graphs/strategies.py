@@ -8,8 +8,9 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
 from langgraph.graph import START, StateGraph
+from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from redraft import plugins
@@ -19,7 +20,7 @@ from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import DraftOutput, DraftState, SessionProtocol, Strategy, Update, Work, node
+from redraft.graphs.state import DraftOutput, DraftState, SessionProtocol, Strategy, Update, Work, node, session_of
 from redraft.prompts import summarization
 from redraft.prompts.qa import WRITE_ANSWER
 from redraft.prompts.summarization import OUTLINE
@@ -213,31 +214,23 @@ def strategy_named(strategy: str | Strategy) -> Strategy:
     return strategy
 
 
-class ChosenState(DraftState, total=False):
-    """The state of drafting by the strategy that was chosen for the document."""
-
-    strategy: str
-
-
-def chosen_graph(session: SessionProtocol | None = None) -> StateGraph[ChosenState]:
+def chosen_graph(session: SessionProtocol | None = None) -> StateGraph[DraftState]:
     """Return the uncompiled graph that drafts by the strategy on record: redraft's own, each a node, or `another`."""
 
-    async def choose(state: ChosenState, job: Job) -> Command[str]:
-        """Go to the strategy that was chosen for the document."""
-        chosen = job.plan.strategy
-        return Command(update={"strategy": chosen}, goto=chosen if chosen in STRATEGIES else _ANOTHER)
+    async def choose(state: DraftState, runtime: Runtime[Any]) -> str:
+        async with session_of(runtime, session).at_work(state["run"]) as job:
+            return job.plan.strategy if job.plan.strategy in STRATEGIES else _ANOTHER
 
-    async def another(state: ChosenState, config: RunnableConfig) -> Update:
+    async def another(state: DraftState, job: Job) -> Update:
         """Draft by the strategy of another package, or by one that was passed as an object."""
-        graph = strategy_named(state["strategy"]).graph(session).compile()
-        return dict(await graph.ainvoke({"run": state["run"]}, config))
+        graph = strategy_named(job.plan.strategy).graph(session).compile()
+        return dict(await graph.ainvoke({"run": state["run"]}, get_config()))
 
-    graph = StateGraph(ChosenState)
-    graph.add_node("choose", node(choose, session), destinations=(*STRATEGIES, _ANOTHER))
+    graph = StateGraph(DraftState)
     for name, strategy in STRATEGIES.items():
         graph.add_node(name, strategy.graph(session).compile())
-    graph.add_node(_ANOTHER, another)
-    graph.add_edge(START, "choose")
+    graph.add_node(_ANOTHER, node(another, session))
+    graph.add_conditional_edges(START, choose, [*STRATEGIES, _ANOTHER])
     return graph
 
 

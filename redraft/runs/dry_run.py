@@ -22,7 +22,6 @@ from redraft.evaluators.catalog import names, with_rubrics
 from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.budget import PriceTable
 from redraft.llm.recorded import most_tokens_in, request_key, value_in
 from redraft.order import Build, ExperimentPart, Order, Summarize
 from redraft.prompts import coherence, factual, qa, revision, summarization
@@ -389,11 +388,9 @@ class CountingModel:
 class DryRuns(Runner):
     """Runs on a store in memory with counting models."""
 
-    def __init__(
-        self, prices: PriceTable | None, defaults: SessionOrder | None = None, user_store: Store | None = None
-    ) -> None:
-        """Open the store; `defaults` have the user's own models and metrics. What is in the `user_store` is free."""
-        super().__init__(Store(":memory:"), defaults or SessionOrder(), prices)
+    def __init__(self, defaults: SessionOrder, user_store: Store | None = None) -> None:
+        """Open the store; `defaults` have the models, prices and metrics. What is in the `user_store` is free."""
+        super().__init__(Store(":memory:"), defaults)
         self._saver = InMemorySaver(serde=PlainSerializer(self.store.checkpoints.place))
         self.tallies: dict[str, UsageTally] = {}
         self.user_store = user_store
@@ -502,21 +499,19 @@ def _stages(work: Sequence[StageUsage], order: Order, metrics: Sequence[Evaluato
 def plan_run(
     document: Document | PreparedDocument,
     order: Order,
-    prices: PriceTable | None,
+    defaults: SessionOrder,
     user_store: Store | None = None,
-    defaults: SessionOrder | None = None,
     at_once: int = 0,
 ) -> RunPlan:
     """Return what a run takes beyond what is in the `user_store`, on a document or one that is prepared. No model is
-    asked, no server for its window, and nothing is stored. `defaults` have the user's own models and metrics. With the
+    asked, no server for its window, and nothing is stored. `defaults` have the models, prices and metrics. With the
     number of requests that are made `at_once`, the time is estimated, and a run that could not begin is refused."""
-    session_order = defaults or SessionOrder()
-    prepared, order, notes = prepare_run(document, order, known_window, session_order.roles.objects)
+    prepared, order, notes = prepare_run(document, order, known_window, defaults.roles.objects)
     if at_once and user_store is not None:
-        check_judging(order, prepared, user_store, session_order.evaluators)
+        check_judging(order, prepared, user_store, defaults.evaluators)
 
     async def counted() -> RunPlan:
-        async with DryRuns(prices, session_order, user_store) as runs:
+        async with DryRuns(defaults, user_store) as runs:
             result = await runs.run_prepared(prepared, without_person(order))
             return runs.plan_of_run(result.run.id, order, notes)
 

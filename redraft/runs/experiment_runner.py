@@ -34,7 +34,7 @@ from redraft.report.outputs.formats import (
 )
 from redraft.runs.driver import Runner
 from redraft.runs.models import ModelRole, server_window
-from redraft.runs.order import document_of
+from redraft.runs.order import SessionOrder, document_of
 from redraft.runs.prepare import identify, prepare_run, prompts_used
 from redraft.runs.session import Session, runner_of
 from redraft.settings import EXTRACTIVE, Limits
@@ -116,7 +116,7 @@ class ExperimentRunner(Runner):
                 messages.add(event.message)
             observer(event)
 
-        runner = Runner(store, prices=prices) if session is None else runner_of(session)
+        runner = Runner(store, SessionOrder(prices=prices)) if session is None else runner_of(session)
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost)
         super().__init__(**runner.shared(observer=observe, limits=limits, budget=budget))
         self.stopped: BudgetError | None = None

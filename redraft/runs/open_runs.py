@@ -25,12 +25,11 @@ from redraft.graphs.prepared import ModelPool, PreparedDocument
 from redraft.graphs.strategies import check_installed
 from redraft.llm.addresses import address_in, name_of, provider_of
 from redraft.llm.base import Model
-from redraft.llm.budget import Budget, Limiter, PriceTable, shared_limiter
+from redraft.llm.budget import Budget, Limiter, shared_limiter
 from redraft.llm.langsmith import tracing
 from redraft.llm.recorded import RecordedModel
 from redraft.order import Order
 from redraft.prompts.book import PromptBook
-from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import ModelRole, assign_models, is_at_openai, open_model, pool_of, same_identity
 from redraft.runs.order import SessionOrder
@@ -44,7 +43,7 @@ from redraft.store.sqlite import SqliteCheckpoints
 from redraft.store.store import Store
 from redraft.text.languages import detected_language, language_context, primary, undetected_language
 from redraft.text.tokens import tokenizer_for
-from redraft.text.vectors import load_encoder
+from redraft.text.vectors import CachingEncoder, load_encoder
 
 # Seconds in which the thread of a saver ends.
 _TO_STOP = 5.0
@@ -147,8 +146,7 @@ class OpenRuns:
 
     store: Store
     defaults: SessionOrder = field(default_factory=SessionOrder)
-    """The models and metrics, and the settings that calls override."""
-    prices: PriceTable | None = None
+    """The models, prices and metrics, and the settings that calls override."""
     observer: Observer = ignore_event
     """The caller's observer."""
     limits: Limits | None = None
@@ -278,7 +276,7 @@ class OpenRuns:
         if self.budget is not None and self.budget.max_cost is not None and order.limits.max_cost is None:
             limits = order.limits.model_copy(update={"max_cost": self.budget.max_cost})
             order = order.model_copy(update={"limits": limits})
-        return assign_models(order, self.prices, self.defaults.roles.objects)
+        return assign_models(order, self.defaults.prices, self.defaults.roles.objects)
 
     @asynccontextmanager
     async def models(

@@ -24,6 +24,7 @@ from redraft.fields import error_text, list_argument
 from redraft.graphs.plan import chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
+from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.order import Kind, Order, OrderParts, order_of_draft, refuse_idle
 from redraft.readers.documents import check_sources, combine, is_readable, load, no_document, prepared, read_text
@@ -231,10 +232,11 @@ def caller_findings(findings: Sequence[object], document: Document, summary: str
 
 @dataclass(frozen=True, slots=True)
 class SessionOrder:
-    """What a session makes orders of: the parts that calls override, its models, and its metrics."""
+    """What a session makes orders of: the parts that calls override, its models with their prices, and its metrics."""
 
     parts: OrderParts = field(default_factory=OrderParts)
     roles: ModelRoles = field(default_factory=ModelRoles)
+    prices: PriceTable | None = None
     metrics: tuple[str, ...] = ()
     """The metrics of the session or call, besides those of the judging settings."""
     own: dict[str, Evaluator] = field(default_factory=dict)

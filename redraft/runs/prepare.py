@@ -110,7 +110,8 @@ def identify(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], or
         requests += [content_id(order.other)] if isinstance(order, Compare) and order.other is not None else []
         requests += [[asdict(finding) for finding in order.findings]] if order.findings else []
     hashes = {name: prompt.hash for name, prompt in prompts.items()}
-    return prepared.settings.identity(prepared.language_key, prepared.tokenizer.name, hashes, requests)
+    key = languages.language_key(prepared.document)
+    return prepared.settings.identity(key, prepared.tokenizer.name, hashes, requests)
 
 
 def prepare(
@@ -119,7 +120,6 @@ def prepare(
     """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words.
     `given` is an existing summary, and `model` a writer that was passed as an object."""
     document = languages.with_language(document, settings.source_language)
-    key = languages.language_key(document)
     settings = settings.model_copy(update={"source_language": languages.languages_of(document)})
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     window = window_of_family(name_of(settings.model)) or settings.context_tokens
@@ -156,7 +156,7 @@ def prepare(
             strategy, why = choose_strategy(document, span, settings, tokenizer, book)
             settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
             warnings += [warning for warning in (omission, why) if warning]
-    return PreparedDocument(document, key, settings, tokenizer, book, tuple(warnings), span, planning_of(settings))
+    return PreparedDocument(document, settings, tokenizer, book, tuple(warnings), span, planning_of(settings))
 
 
 def check_length(summary: str, document: Document) -> None:
@@ -321,8 +321,8 @@ def restore(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDo
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     span = Span(chunks[0].span.start, chunks[-1].span.end)
-    reading = (document, languages.language_key(document), settings, tokenizer, book, warnings, span)
-    prepared = PreparedDocument(*reading, planning_of(settings), chunks)
+    reading = (document, settings, tokenizer, book, warnings, span, planning_of(settings))
+    prepared = PreparedDocument(*reading, chunks)
     prepared.plan  # noqa: B018
     return prepared
 

@@ -156,9 +156,9 @@ class Session:
         self.store = store if isinstance(store, Store) else Store(store)
         roles = model_roles(model, judges, validator, decider)
         parts = {"settings": settings, "judging": judging, "refinement": refinement}
-        defaults = SessionOrder(roles=roles).edited({**parts, "metrics": metrics})
+        defaults = SessionOrder(roles=roles, prices=prices).edited({**parts, "metrics": metrics})
         known_metrics(defaults.metrics, defaults.evaluators)
-        shared = (prices, observer, limits, budget, is_traced(trace_to_langsmith))
+        shared = (observer, limits, budget, is_traced(trace_to_langsmith))
         self._open_runner = Runner(self.store, defaults, *shared, reviewer=reviewer, config=config)
         self._open_runner.places.add_roles(roles, defaults.parts)
         self._is_closed = self._is_blocking = False
@@ -321,7 +321,7 @@ class Session:
             inputs["given"] = await runner.noted(summary_text, summary)
         order = runner.defaults.of_call(kind, options, **inputs)
         document, at_once = await off_loop(document_of, runner.store, source), (runner.limits or Limits()).concurrency
-        return await off_loop(plan_run, document, order, runner.prices, runner.store, runner.defaults, at_once)
+        return await off_loop(plan_run, document, order, runner.defaults, runner.store, at_once)
 
     # Reading runs.
 

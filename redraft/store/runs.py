@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -216,28 +216,22 @@ class Runs:
         )
         return {row["id"]: (row["words"], row["body"]) for row in rows}
 
-    def latest(
-        self,
-        limit: int,
-        *,
-        status: str | None = None,
-        model: str | None = None,
-        documents: Sequence[str] | None = None,
-        wanted: Callable[[Run], bool] | None = None,
-    ) -> list[Run]:
-        """Return the latest runs, newest first, filtered by status, part of the model's name, or document."""
+    def latest(self, limit: int) -> list[Run]:
+        """Return the latest runs, newest first."""
+        return list(islice(self.newest(), limit))
+
+    def newest(self, *, status: str | None = None, documents: Sequence[str] | None = None) -> Iterator[Run]:
+        """Yield the runs with a status, or on some documents, newest first; damaged ones are left out. They are read
+        page by page, for a caller that looks for some of them."""
         filters = {"status = ?": status} if status is not None else {}
         filters |= {f"document {IN_LIST}": in_list(documents)} if documents is not None else {}
         where = f"WHERE {' AND '.join(filters)}" if filters else ""
         query = f"SELECT * FROM runs {where} {_NEWEST_FIRST} LIMIT ? OFFSET ?"  # noqa: S608
-        runs: list[Run] = []
         for page in count():
             rows = self._connection.rows(query, (*filters.values(), _PAGE, page * _PAGE))
-            page_runs = (run for run in self._read(rows) if not model or model in run.settings.model)
-            runs += (run for run in page_runs if wanted is None or wanted(run))
-            if len(rows) < _PAGE or len(runs) >= limit:
-                break
-        return runs[:limit]
+            yield from self._read(rows)
+            if len(rows) < _PAGE:
+                return
 
     def check_filter(self, kind: str | None, status: str | None) -> None:
         """Raise `UsageError` for a kind or a status that no run can have, which would find nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel
@@ -171,7 +172,8 @@ _MAX_ANSWERS, _MAX_CHAPTERS = 20, 500
 def answers_of(store: Store, key: str) -> BaseModel:
     """Return questions and answers. They are the latest about the document of a run."""
     documents, questions = [store.runs.get(key).document], []
-    for run in store.runs.latest(_MAX_ANSWERS, documents=documents, wanted=lambda run: run.kind == "ask"):
+    asking = (run for run in store.runs.newest(documents=documents) if run.kind == "ask")
+    for run in islice(asking, _MAX_ANSWERS):
         answer = read_answer(store, run.id) if run.draft else None
         evaluation = answer.consistency if answer else None
         judges = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""

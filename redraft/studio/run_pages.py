@@ -27,6 +27,7 @@ from redraft.report.history.trace import read_trace
 from redraft.report.markdown.records import comparison_markdown
 from redraft.report.pages.html import call_rows, packed, page_data, view
 from redraft.runs.dry_run import RunPlan, plan_run
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import DRAFTED
 from redraft.settings import AUTO, DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, RefineConfig
 from redraft.store.connection import off_loop
@@ -223,7 +224,7 @@ async def refine_answered(request: Request) -> Response:
         planned = await read(request, plan_fork, run, body, work, context.models)
         if action == "start":
             return RedirectResponse(f"/runs/{await work.start(*planned, body.max_cost)}", 303)
-        plan = await off_loop(plan_run, *planned, context.config.prices, context.reading)
+        plan = await off_loop(plan_run, *planned, SessionOrder(prices=context.config.prices), context.reading)
         orders.refuse_unpriced(plan.unpriced, orders.limits_of(context.config.limits, body.max_cost))
     except RedraftError as error:
         return await refine(request, body, problem=error)

@@ -229,9 +229,8 @@ def plan_of(context: StudioContext, startable: orders.StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     order = orders.order_of(startable.asked, context.models)
     config = context.config
-    plan = plan_run(
-        orders.texts_of(startable)[0], order, config.prices, context.reading, at_once=config.limits.concurrency
-    )
+    document, defaults = orders.texts_of(startable)[0], SessionOrder(prices=config.prices)
+    plan = plan_run(document, order, defaults, context.reading, config.limits.concurrency)
     orders.refuse_unpriced(plan.unpriced, orders.limits_of(config.limits, startable.asked.max_cost))
     return plan
 

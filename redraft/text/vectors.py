@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import re
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, redirect_stderr
@@ -20,6 +22,7 @@ from stop_words import LANGUAGE_MAPPING, get_stop_words
 
 from redraft.errors import UsageError
 from redraft.lazy import pattern
+from redraft.store.table import Cache
 from redraft.text.languages import ENGLISH, is_foreign, language_of, primary
 from redraft.text.words import UNSPACED
 
@@ -205,6 +208,8 @@ def not_loaded(name_or_path: str, what: str, reason: str) -> UsageError:
 
 Embeddings = npt.NDArray[np.float32]
 
+# Half the size, with no visible effect on a cosine.
+_STORED_AS = np.float16
 _REMEMBERED = 20_000
 _BATCH = 32
 
@@ -247,6 +252,44 @@ class Encoder:
             for text in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
                 del self._known[text]
             return rows_of_texts
+
+
+class CachingEncoder(Encoder):
+    """An encoder that stores the vectors of each list of texts per document, by the model's weights.
+
+    Short lists such as a summary's sentences or a question are stored too: a lookup takes a hundredth of the time of
+    encoding. Vectors are rounded as stored from the first call on, so that later calls return the same. Thread-safe:
+    while one thread encodes, the others wait.
+    """
+
+    def __init__(self, encoder: Encoder, vectors: Cache, document: str) -> None:
+        self.name = encoder.name
+        self._encoder = encoder
+        self._vectors = vectors
+        self._document = document
+        self._lock = Lock()
+
+    @cached_property
+    def weights(self) -> str:
+        """An identifier of the model's weights."""
+        return self._encoder.weights
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        """Return a row of unit length for each text, in order."""
+        if not texts:
+            return self._encoder.encode(texts)
+        cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+        with self._lock:
+            key = json.dumps((self._document, cut, self.weights))
+            if (stored := self._vectors.find([key]).get(key)) is not None:
+                vectors = b64decode(stored)
+            else:
+                vectors = self._encoder.encode(texts).astype(_STORED_AS).tobytes()
+                self._vectors.put({key: b64encode(vectors).decode()}, self._document)
+        rows = np.frombuffer(vectors, dtype=_STORED_AS).reshape(len(texts), -1).astype(np.float32)
+        # Rounded rows are not quite of unit length, so that no text would match itself exactly.
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
 
 
 @lru_cache(maxsize=1)

@@ -220,7 +220,7 @@ def test_python_options_are_the_shells() -> None:
     models = (DraftConfig, JudgeConfig, RefineConfig)
     known = {name for model in models for name in model.model_fields if option_of(model, name)}
     expected = (known - OF_A_WORKSHOP) | {"max_tokens"}
-    assert set(redraft.Options.__annotations__) == expected, "`Options` in redraft/graphs/state.py names each setting"
+    assert set(redraft.Options.__annotations__) == expected, "`_of_a_session` in redraft/graphs/state.py has others"
     offered = {parameter.name for _, one in COMMANDS for parameter in one.params}
     assert known - OF_A_WORKSHOP <= offered, "a group of options in redraft/cli/options.py names each setting"
 

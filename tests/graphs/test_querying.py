@@ -196,13 +196,12 @@ async def test_last_merge_sees_outline_and_kind(tmp_path: Path) -> None:
     assert merges[-1].given.kind == "narrative"
     assert "the keeper: who tends it" in merges[-1].text
     async with desk.session() as session, runner_of(session).at_work(result.run.id) as job:
-        outline = await job.outline()
+        outline = await job.outliner.outline() if job.outliner else None
     assert outline is not None
     assert outline_text(outline) == outline_text(OUTLINE)
     # Its parts are known by their places.
     spans = {at: chunk.span for at, chunk in enumerate(job.chunks)}
     assert outline == DocumentOutline(**OUTLINE.model_dump(), places=spans)
-    assert isinstance(outline, DocumentOutline)
     assert outline.importance(Span(spans[0].start, spans[1].end)) == 3 * (spans[1].end - spans[1].start)
 
 

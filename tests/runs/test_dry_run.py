@@ -15,12 +15,12 @@ from redraft import Limits, ModelSettings, Price, Session, Store, UsageError
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
-from redraft.llm.budget import builtin_prices
 from redraft.order import Build, Compare, Evaluate, Order, Summarize, order_of_draft
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import EDIT, REVISE
 from redraft.readers.documents import parse
 from redraft.runs.dry_run import RunPlan, plan_run
+from redraft.runs.order import SessionOrder
 from redraft.runs.session import runner_of
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.tokens import Tokenizer
@@ -254,7 +254,7 @@ class Work:
     judges: int = 0
 
     def planned(self) -> RunPlan:
-        return plan_run(self.document, self.complete_order(), builtin_prices())
+        return plan_run(self.document, self.complete_order(), SessionOrder())
 
     def complete_order(self) -> Order:
         """The order with its settings. An object has no window of its own, so that is set."""

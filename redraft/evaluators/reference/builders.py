@@ -221,7 +221,7 @@ class PackBuilder(Builder):
     def _room(self, questions: int) -> int:
         """Return the tokens for the text in a prompt whose reply has so many questions."""
         outline_tokens = self.reader.tokenizer.count(self._shown) if self._shown else 0
-        return self.reader.window - _PROMPT_TOKENS - outline_tokens - questions * QUESTION.tokens(self.reader.wording)
+        return self.reader.window - _PROMPT_TOKENS - outline_tokens - questions * QUESTION.tokens(self.judge.wording)
 
     @property
     def _shown(self) -> str | None:

@@ -29,6 +29,7 @@ from redraft.runs.dry_run import DryRuns, StageUsage, without_person
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.models import ModelRole, assign_models, known_window, resolve
 from redraft.runs.open_runs import record_stop
+from redraft.runs.order import SessionOrder
 from redraft.runs.prepare import record
 from redraft.runs.sync import run_to_end
 from redraft.settings import REFERENCES, DraftConfig, JudgeConfig, Limits, PackPart
@@ -56,7 +57,7 @@ def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeCon
     """Raise if a name or a price is unknown, before anything is paid for."""
     for settings, judging in choices:
         parts = OrderParts(settings=resolve(settings), judging=judging or JudgeConfig(), limits=runner.limits)
-        assign_models(parts, runner.prices)
+        assign_models(parts, runner.defaults.prices)
 
 
 _MAX_SKIPPED, _OTHER_TEXTS = 5, "summaries"
@@ -162,7 +163,7 @@ def plan_steps(
     """Return the outcome of an experiment with counting models on an in-memory store, and its steps by document."""
 
     async def count_steps() -> tuple[T, list[PlanStep]]:
-        async with DryRuns(prices) as runs:
+        async with DryRuns(SessionOrder(prices=prices)) as runs:
             runner = DryExperimentRunner(runs, prices, documents)
             return await work(runner), runner.steps()
 
@@ -384,7 +385,7 @@ async def own_work(
     runner.observer(RunStarted(run.id))
     run = replace(run, order=run.order.model_copy(update={"limits": limits}))
     parts = OrderParts(settings=prepared.settings, judging=judging or JudgeConfig(), limits=limits)
-    roles, began = assign_models(parts, runner.prices), time.monotonic()
+    roles, began = assign_models(parts, runner.defaults.prices), time.monotonic()
     with store.claim(run.id), language_context(prepared.document):
         await off_loop(store.runs.set_status, run.id, "running")
         try:

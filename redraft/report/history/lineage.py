@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
-from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from graphlib import TopologicalSorter
 from typing import Annotated, Any, Self
 
-import numpy as np
 from pydantic import Field, PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass as record
 
@@ -41,7 +38,6 @@ from redraft.errors import RunError
 from redraft.report.history.judges import By, quotes_of
 from redraft.report.history.results import document_read
 from redraft.store.store import Store, check_store
-from redraft.store.table import Cache
 from redraft.text.languages import is_foreign, language_context, language_spans_of
 from redraft.text.origins import (
     DerivedText,
@@ -56,52 +52,12 @@ from redraft.text.origins import (
 from redraft.text.places import percent_of, place_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
-from redraft.text.vectors import Embeddings, Encoder
+from redraft.text.vectors import CachingEncoder, Encoder
 from redraft.text.words import has_words, spaced
 
 _TITLE = 60
 GIVEN_SAID = "your summary"
 """The display name of a draft given by the user, whose sources are unknown."""
-# Half the size, with no visible effect on a cosine.
-_STORED_AS = np.float16
-
-
-class CachingEncoder(Encoder):
-    """An encoder that stores the vectors of each list of texts per document, by the model's weights.
-
-    Short lists such as a summary's sentences or a question are stored too: a lookup takes a hundredth of the time of
-    encoding. Vectors are rounded as stored from the first call on, so that later calls return the same. Thread-safe:
-    while one thread encodes, the others wait.
-    """
-
-    def __init__(self, encoder: Encoder, vectors: Cache, document: str) -> None:
-        self.name = encoder.name
-        self._encoder = encoder
-        self._vectors = vectors
-        self._document = document
-        self._lock = threading.Lock()
-
-    @cached_property
-    def weights(self) -> str:
-        """An identifier of the model's weights."""
-        return self._encoder.weights
-
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        """Return a row of unit length for each text, in order."""
-        if not texts:
-            return self._encoder.encode(texts)
-        cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
-        with self._lock:
-            key = json.dumps((self._document, cut, self.weights))
-            if (stored := self._vectors.find([key]).get(key)) is not None:
-                vectors = b64decode(stored)
-            else:
-                vectors = self._encoder.encode(texts).astype(_STORED_AS).tobytes()
-                self._vectors.put({key: b64encode(vectors).decode()}, self._document)
-        rows = np.frombuffer(vectors, dtype=_STORED_AS).reshape(len(texts), -1).astype(np.float32)
-        # Rounded rows are not quite of unit length, so that no text would match itself exactly.
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
 
 
 _VERSION = 3

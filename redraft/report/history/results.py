@@ -111,7 +111,7 @@ def request_outcomes(store: Store, rounds: Sequence[Round]) -> Iterator[RequestO
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOutcome:
+class ResultFacts:
     """What is the same in a result and in its JSON."""
 
     usage: Totals
@@ -131,7 +131,7 @@ class RunOutcome:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Result(RunOutcome):
+class Result(ResultFacts):
     """A run with its summary. `complete` says whether the run did all it was asked for."""
 
     run: Run
@@ -343,7 +343,7 @@ class RunFacts(RunRecord):
 
 
 @record(frozen=True, kw_only=True, config=DEFERRED)
-class RunResult(RunOutcome, RunFacts):
+class RunResult(ResultFacts, RunFacts):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
     source: dict[str, Any]

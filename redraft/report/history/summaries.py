@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -125,6 +126,8 @@ def latest_runs(
     store.runs.check_filter(kind, status)
 
     def is_listed(run: Run) -> bool:
+        if model and model not in run.settings.model:
+            return False
         if kind:
             is_right = run.kind == kind
         else:
@@ -136,8 +139,8 @@ def latest_runs(
     statuses = {"stopped", "interrupted", KILLED} if status == "stopped" else {status}
     stored_status = {KILLED: "running", INCOMPLETE: "done", "stopped": None}.get(status or "", status)
     documents = store.documents.named(document) if document else None
-    runs = store.runs.latest(limit, status=stored_status, model=model, documents=documents, wanted=is_listed)
-    rows = (store.runs.readable(run.id, partial(summaries, store, [run])) for run in runs)
+    runs = filter(is_listed, store.runs.newest(status=stored_status, documents=documents))
+    rows = (store.runs.readable(run.id, partial(summaries, store, [run])) for run in islice(runs, limit))
     return [row for readable in rows for row in readable or ()]
 
 
