@@ -165,7 +165,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     for source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
-            prepared, order, _ = prepare_run(document, request.order, known_window)
+            prepared, order = prepare_run(document, request.order, known_window)
             like, share = sampled_plan(prepared, order, plans, prices)
         except UsageError:
             raise
