@@ -44,8 +44,6 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 DRAFTING = "drafting"
-FIGURES_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-"""The figures of an estimate that depend on what is asked."""
 
 
 @dataclass(slots=True)
@@ -112,16 +110,21 @@ class PlannedModel(Entry):
     context_tokens: int | None
 
 
-class Estimate(Entry):
-    """What drafting and judging takes, retries not included."""
+class PlannedCalls(Entry):
+    """How much is asked, retries not included."""
 
-    words: int
-    chunks: int
     calls: int
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int
     """The most tokens that models may use for reasoning, besides the replies."""
+
+
+class Estimate(PlannedCalls):
+    """What drafting and judging takes."""
+
+    words: int
+    chunks: int
     cost_usd: float | None
     """Without reasoning; None if the price of a model is unknown."""
     max_cost_usd: float | None
@@ -472,7 +475,7 @@ class DryRuns(Runner):
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,
             stages=tuple(stages),
-            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in FIGURES_OF_CALLS},
+            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in PlannedCalls.model_fields},
             cost_usd=total_cost([*costs, *(chapter.cost_usd for chapter in chapters)]),
             max_cost_usd=total_cost([*highest_costs, spare, *(chapter.max_cost_usd for chapter in chapters)]),
             unpriced=tuple(dict.fromkeys([*unpriced, *(name for chapter in chapters for name in chapter.unpriced)])),
