@@ -84,7 +84,6 @@ was read of the document for it."""
 _Answers = PanelVotes[_ScoredAnswer]
 
 
-@dataclass(frozen=True, slots=True)
 class Consistency(ConfiguredMetric):
     """Asks questions about the summary and looks up their answers in the document.
 

@@ -69,7 +69,6 @@ _Checked = dict[int, list[_CheckedAnswer]]
 """The answers to each question that has been asked."""
 
 
-@dataclass(frozen=True, slots=True)
 class Coverage(ConfiguredMetric):
     """Asks a summary the questions of the document's pack, or the `top_k` most important ones. By the `formula` counts
     what each answer gives of the document's, by weight, or, as in the paper, every answer. With a `second_look` more of

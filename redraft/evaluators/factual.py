@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from redraft.agents.evidence import CitedPlace, EvidenceBatch, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_parts
@@ -93,7 +92,6 @@ def stating(aligned: PanelVotes[list[FactAlignment]], fact: int) -> list[int]:
 Shares = dict[str, dict[str, float | int | None]]
 
 
-@dataclass(frozen=True, slots=True)
 class KeyfactRecall(Evaluator):
     """Compares the key facts of the document with a summary, or those of the tree whose query it answers."""
 
@@ -238,7 +236,6 @@ class SentenceVerdict(CitedPlace):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
 class Faithfulness(ConfiguredMetric):
     """Judges every sentence against the document, or against the chunk whose query the summary answers. Key facts are
     not built for it; if available, the score is also given by level of the facts in each sentence."""
