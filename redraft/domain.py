@@ -341,7 +341,8 @@ class RoundState(TypedDict):
 
 
 class ReviewQuestion(RoundState):
-    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
+    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed; if a model
+    decided, `why` it chose these, and its `instruction` to the reviser."""
 
     run: str
     draft: str

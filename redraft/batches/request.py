@@ -22,7 +22,7 @@ from redraft.order import Order, order_of_draft
 from redraft.readers.documents import load
 from redraft.readers.parts import Selection
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import FIGURES_OF_CALLS, Estimate, RunPlan, plan_run, total_cost
+from redraft.runs.dry_run import Estimate, PlannedCalls, RunPlan, plan_run, total_cost
 from redraft.runs.model_settings import OwnPlaces
 from redraft.runs.models import known_window
 from redraft.runs.order import SessionOrder
@@ -156,7 +156,7 @@ def sampled_plan(
 def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
-    sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *FIGURES_OF_CALLS), 0)
+    sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *PlannedCalls.model_fields), 0)
     costs: list[float | None] = []
     dearest: list[float | None] = []
     plans: dict[tuple[object, ...], RunPlan] = {}
@@ -165,7 +165,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
     for source in documents_in(sources):
         try:
             document = load(source, selection=request.reading) if isinstance(source, str) else source
-            prepared, order, _ = prepare_run(document, request.order, known_window)
+            prepared, order = prepare_run(document, request.order, known_window)
             like, share = sampled_plan(prepared, order, plans, prices)
         except UsageError:
             raise
@@ -173,7 +173,7 @@ def estimate(sources: Sequence[str | Document], request: BatchRequest, prices: P
             troubles[error.message] += 1
             continue
         figures = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
-        figures |= {name: round(share * getattr(like, name)) for name in FIGURES_OF_CALLS}
+        figures |= {name: round(share * getattr(like, name)) for name in PlannedCalls.model_fields}
         sums = {name: sums[name] + value for name, value in figures.items()}
         costs.append(like.cost_usd and share * like.cost_usd)
         dearest.append(like.max_cost_usd and share * like.max_cost_usd)

@@ -166,7 +166,7 @@ class Evaluator(MetricFacts, ABC):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredMetric(Evaluator):
-    """A metric that depends on the settings of judging, and may use an encoder."""
+    """A metric of redraft's own, which may depend on the settings of judging, and use an encoder."""
 
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     encoder: Encoder | None = None

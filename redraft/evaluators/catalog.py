@@ -28,10 +28,8 @@ def built_in(name: str) -> Evaluator:
 
 def stored_metric(name: str) -> Evaluator | None:
     """Return the metric of a stored run; None if it is no longer installed."""
-    if name in METRICS:
-        return built_in(name)
     try:
-        return _installed(name) if name in plugins.names(_KIND) else None
+        return built_in(name) if name in METRICS else _installed(name) if name in plugins.names(_KIND) else None
     except Exception:  # noqa: BLE001  (a faulty plugin, reported where its metric is used)
         return None
 
@@ -47,8 +45,7 @@ def names(extra: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     plugins.refuse_taken(_KIND, METRICS)
     listed = [*METRICS, *plugins.names(_KIND)]
     for evaluator in extra:
-        name = valid_name(as_evaluator(evaluator))
-        if name in listed:
+        if (name := valid_name(as_evaluator(evaluator))) in listed:
             raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
         listed.append(name)
     return tuple(listed)
@@ -96,12 +93,11 @@ def with_rubrics(judging: JudgeConfig | None, extra: Sequence[Evaluator]) -> tup
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
     """Refuse a goal for what is not a metric, or has no score that could reach it."""
-    by_name = {evaluator.name: evaluator for evaluator in evaluators}
+    aims = {evaluator.name: evaluator.aim for evaluator in evaluators}
     for goal in goals:
-        if goal not in by_name:
-            scored = tuple(evaluator.name for evaluator in evaluators if evaluator.aim)
-            raise UsageError(f"there is no metric {goal!r}", hint=choose(scored, goal))
-        if by_name[goal].aim is None:
+        if goal not in aims:
+            raise UsageError(f"there is no metric {goal!r}", hint=choose(tuple(filter(aims.get, aims)), goal))
+        if aims[goal] is None:
             reason = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
             raise UsageError(f"{goal} {reason} cannot be a goal")
 

@@ -10,25 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.evidence import EvidenceReader
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, Finding, Outcome, Span, Task, content_id
 from redraft.errors import Set, UsageError
-from redraft.evaluators.base import (
-    Case,
-    ConfiguredMetric,
-    Evaluator,
-    Votes,
-    agreement,
-    mean_evaluation,
-    panel_votes,
-    votes_of,
-)
+from redraft.evaluators.base import Case, ConfiguredMetric, Votes, agreement, mean_evaluation, panel_votes, votes_of
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts import coherence as schemas
 from redraft.prompts.book import PromptBook
@@ -75,8 +66,6 @@ _WORD = r"(?:[A-Z]['’])?[A-Z]\w+(?:-\w+)*"
 _NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the |de |van |von )?{_WORD})*")
 # A question about a pronoun is answered where the document has the sentence, not by the pronoun.
 _PRONOUN = re.compile(r"[\"'“‘](?:he|him|his|she|hers?|they|them|theirs?|its?)[\"'”’]", re.IGNORECASE)
-# Types whose answer has to be looked up in the document.
-_LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 
 class SentenceConfusion(BaseModel):
@@ -184,9 +173,10 @@ def _confusion_finding(
             if (at := reader.document.text.find(name)) >= 0:
                 yield from reader.passages.around(Span(at, at + len(name)))
         for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
-            yield from reader.evidence(text, 1)
+            yield from reader.wanted(EvidenceQuery(text), 1, among=reader.passages)
 
-    place = next(passages(), None) if task in _LOOKED_UP else None
+    # Other faults are mended without the document.
+    place = next(passages(), None) if task in ("clarify", "correct", "connect") else None
     return Finding(
         Booookscore.name,
         ", ".join(types) or UNTYPED,
@@ -279,7 +269,7 @@ _TASKS: Mapping[StopType, tuple[Task, str]] = {
 """What a revision does about each type of stop."""
 
 
-class NewcomerMetric(Evaluator):
+class NewcomerMetric(ConfiguredMetric):
     """The first judge reads the summary, and nothing of the document, and names the places where it stops. How many
     there are is no measure of quality, so there is no score."""
 
@@ -303,7 +293,7 @@ class NewcomerMetric(Evaluator):
             return self.not_applicable(_ABSTAINS)
         if not results.verdicts:
             return self.failed(results.trouble, unread)
-        stops = [stop for _, reading in sorted(results.verdicts.items()) for stop in reading.stops]
+        stops = [stop for _, of_part in sorted(results.verdicts.items()) for stop in of_part.stops]
         text = " ".join(statement.sentence for statement in case.statements)
         starts = [0, *accumulate(len(statement.sentence) + 1 for statement in case.statements)]
         after, findings = 0, list[Finding]()
@@ -323,33 +313,25 @@ class NewcomerMetric(Evaluator):
         return self.measured(details, judged=read, unjudged=unread, findings=findings)
 
 
-class PartReading(BaseModel):
-    """The stored stops in a part of a summary; `unsure` if the judge cannot read as a newcomer does."""
-
-    stops: tuple[Stop, ...] = ()
-    unsure: bool = False
-
-
-async def stops_in(judge: Judge, parts: Sequence[schemas.FindStopsInput]) -> ItemResults[PartReading]:
+async def stops_in(judge: Judge, parts: Sequence[schemas.FindStopsInput]) -> ItemResults[schemas.Stops]:
     """Return the stops in each part that has a readable reply, by its index, at most `MAX_STOPS` in each."""
 
-    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[PartReading]:
-        (number,) = numbers
+    async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[schemas.Stops]:
         room = min(STOPS.tokens(judge.wording), judge.reply_tokens)
-        reply = await judge.ask(FIND_STOPS, parts[number], room, "stops", attempt)
-        if reply.is_truncated:
-            # The stops after a cut are not known, so the reply is asked for again with more room.
-            return reply, [(number, None)]
+        reply = await judge.ask(FIND_STOPS, parts[numbers[0]], room, "stops", attempt)
         distinct: dict[tuple[str, str], Stop] = {}
         for stop in reply.value.stops:
             words, question = one_line(stop.words), one_line(stop.question, LONGEST_QUESTION)
             distinct.setdefault((words, question), Stop(words=words, question=question, type=stop.type))
-        reading = PartReading(stops=tuple(distinct.values())[: schemas.MAX_STOPS], unsure=reply.value.unsure)
-        return reply, [(number, reading)]
+        stops = schemas.Stops(stops=[*distinct.values()][: schemas.MAX_STOPS], unsure=reply.value.unsure)
+        # The stops after a cut are not known, so the reply is asked for again with more room.
+        return reply, [(numbers[0], None if reply.is_truncated else stops)]
 
     items = [[content_id(part.context), content_id(part.summary), part.goes_on, part.query] for part in parts]
-    results = await judge.verdicts(FIND_STOPS, PartReading, items, lambda numbers: ask_all([[n] for n in numbers], ask))
-    return results.decided(lambda reading: not reading.unsure)
+    results = await judge.verdicts(
+        FIND_STOPS, schemas.Stops, items, lambda numbers: ask_all([[n] for n in numbers], ask)
+    )
+    return results.decided(lambda stops: not stops.unsure)
 
 
 def parts_of(case: Case, judge: Judge) -> list[tuple[schemas.FindStopsInput, int]]:
@@ -383,7 +365,8 @@ _BY_PLACE: tuple[Mapping[str, Winner], ...] = (
 )
 
 
-class PreferenceVerdict(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PreferenceVerdict:
     """One judge's verdict on an aspect from both orders."""
 
     winner: Winner
@@ -406,19 +389,20 @@ def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
     judgings = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
-    verdicts = [by_aspect for by_aspect, _ in judgings]
+    verdicts: list[dict[Aspect, PreferenceVerdict]] = [judging["verdicts"] for judging in judgings]
     judged_count = sum(map(bool, verdicts))
-    trouble = next((shown["trouble"] for _, shown in judgings if shown["trouble"]), "")
+    trouble = next((judging["trouble"] for judging in judgings if judging["trouble"]), "")
     if all(referee.judge.model.identity == IDENTITY for referee in referees):
         trouble = trouble or "the built-in model does not compare summaries: name a language model as judge"
-    unsure = next((shown["a_first"]["reason"] for _, shown in judgings if shown["a_first"] and shown["b_first"]), "")
+    both = [judging for judging in judgings if judging["a_first"] and judging["b_first"]]
+    unsure = both[0]["a_first"]["reason"] if both else ""
     by_aspect = [{n: by[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in by} for by in verdicts]
     details = {
         "same": False,
-        "document_read": all(shown["document_read"] for by_aspect, shown in judgings if by_aspect),
+        "document_read": all(judging["document_read"] for judging in judgings if judging["verdicts"]),
         "aspects": {aspect: count_votes(aspect, verdicts) for aspect in ASPECTS},
         "agreement": agreement(by_aspect),
-        "judgings": [shown for _, shown in judgings],
+        "judgings": judgings,
         **({"trouble": trouble} if trouble else {}),
     }
     reason = "" if judged_count else trouble or unsure or "no judge gave a verdict in both orders"
@@ -460,11 +444,9 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
-    async def prefer(
-        self, document: Document, document_tokens: int, a: str, b: str
-    ) -> tuple[dict[Aspect, PreferenceVerdict], dict[str, Any]]:
-        """Ask for the better summary in both orders; the document is shown if it fits. Return the verdict on every
-        aspect that both replies decide, and verdicts and replies as JSON."""
+    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> dict[str, Any]:
+        """Ask for the better summary in both orders; the document is shown if it fits. Return the replies, and the
+        verdict on every aspect that both decide."""
         trouble, tokens = "", prompt_tokens(self.judge.book, self.tokenizer, PREFER_SUMMARY, a, b) + PREFERENCE_TOKENS
         if not self.judge.can_read(other_language_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
@@ -482,11 +464,10 @@ class Referee:
             shown_replies[order] = dict(choices, reason=reply.reason)
         a_first, b_first = shown_replies
         pairs = {aspect: (a_first[aspect], b_first[aspect]) for aspect in ASPECTS} if a_first and b_first else {}
-        verdicts = {aspect: settled(*winners) for aspect, winners in pairs.items() if UNSURE not in winners}
-        return verdicts, {
+        return {
             "judge": self.judge.name,
             "document_read": is_read,
-            "verdicts": {aspect: verdict._asdict() for aspect, verdict in verdicts.items()},
+            "verdicts": {aspect: settled(*pair) for aspect, pair in pairs.items() if UNSURE not in pair},
             "a_first": a_first,
             "b_first": b_first,
             "trouble": results.trouble,

@@ -96,9 +96,6 @@ def metric_named(name: str) -> MetricFacts | None:
 OFFLINE_CHECK = "offline check"
 """The label for figures of the built-in model, which compares words and understands nothing."""
 COMPARES_WORDS = f"An {OFFLINE_CHECK} by the built-in model compares words; it does not measure quality."
-GoalStatus = Literal["met", "missed", "unsure"]
-"""Whether a draft meets a goal; `unsure` where too few items have a verdict."""
-
 MIN_SHARE = 0.5
 """A score needs verdicts on at least this share of its items."""
 
@@ -113,8 +110,8 @@ def offline_checks(
     return frozenset(name for name in metrics if (metric := metric_named(name)) is not None and metric.prompts)
 
 
-def goal_status(evaluation: Evaluation | None, goal: float, share: float) -> GoalStatus:
-    """Return whether an evaluation meets a goal, given verdicts on at least this share of its items."""
+def goal_status(evaluation: Evaluation | None, goal: float, share: float) -> Literal["met", "missed", "unsure"]:
+    """Return whether an evaluation meets a goal; `unsure` without verdicts on at least this share of its items."""
     if evaluation is None or evaluation.outcome in ("not_applicable", "measured"):
         return "missed"
     judged_share = evaluation.judged_share

@@ -247,8 +247,6 @@ _QUANTILE = NormalDist().inv_cdf(0.975)
 # A figure that is defined in fewer resamples than this share has no useful interval.
 _MIN = 0.5
 
-Floats = NDArray[np.float64]
-
 
 class Interval(NamedTuple):
     """A 95% interval."""
@@ -257,7 +255,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def draws(groups: int) -> Floats:
+def draws(groups: int) -> NDArray[np.float64]:
     """Return how often each group is drawn in each resample."""
     generator = np.random.default_rng(SEED)
     return generator.multinomial(groups, np.full(groups, 1 / groups), size=RESAMPLES).astype(np.float64)

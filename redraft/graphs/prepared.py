@@ -40,6 +40,8 @@ class PreparedDocument:
     """How the strategy plans a draft."""
     stored: Sequence[Chunk] = ()
     """The chunks of a run on record."""
+    notes: tuple[str, ...] = ()
+    """What is assumed about the models of a run."""
 
     @cached_property
     def chapters(self) -> Sequence[DocumentSection]:

@@ -37,9 +37,14 @@ Scope = Literal["summarize", "evaluate", "refine"]
 """What a graph does with a draft: return it, judge it, or judge and refine it."""
 
 
-MetricVerdict = dict[str, Any]
-"""What one metric says of a draft, in short and as JSON: `outcome`, `score`, `judged` and `unjudged` of its evaluation,
-and as `findings` how many there are of each kind."""
+class MetricVerdict(TypedDict):
+    """What one metric says of a draft, in short; the findings are counted by kind."""
+
+    outcome: str
+    score: float | None
+    judged: int
+    unjudged: int
+    findings: dict[str, int]
 
 
 def merged(verdicts: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:

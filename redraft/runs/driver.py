@@ -197,21 +197,21 @@ class Runner(OpenRuns, GraphSession):
         store, objects, own = self.store, self.defaults.roles.objects, self.defaults.evaluators
         to_do = order.model_copy(update={"limits": limits or self.limits or Limits()})
 
-        def recorded() -> tuple[Run, PreparedDocument, list[str]]:
+        def recorded() -> tuple[Run, PreparedDocument]:
             document = source if isinstance(source, PreparedDocument) else document_of(store, source)
-            prepared, order, notes = prepare_run(document, to_do, server_window, objects)
+            prepared, order = prepare_run(document, to_do, server_window, objects)
             prepared.plan  # noqa: B018  (a document that cannot be planned is refused here)
             self.places.add(order, objects)
-            notes += judged_by_writer(order)
             # Errors in the judging settings are raised before the first draft is paid for.
             check_judging(order, prepared, store, own)
             roles = self.roles(order)
             if not (isinstance(order, Compare) and order.given == order.other):
                 check_keys(roles)
-            return record(prepared, order, store, own, notes), prepared, notes
+            notes = [*prepared.notes, *judged_by_writer(order)]
+            return record(prepared, order, store, own, notes), prepared
 
-        run, prepared, notes = await off_loop(recorded)
-        for note in notes:
+        run, prepared = await off_loop(recorded)
+        for note in run.notes:
             self.observe(Notice(note, everywhere=True))
         self.prepared[run.id], self.begun[run.id] = prepared, None
         if limits is not None:

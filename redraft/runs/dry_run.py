@@ -44,8 +44,6 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 DRAFTING = "drafting"
-FIGURES_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
-"""The figures of an estimate that depend on what is asked."""
 
 
 @dataclass(slots=True)
@@ -112,16 +110,21 @@ class PlannedModel(Entry):
     context_tokens: int | None
 
 
-class Estimate(Entry):
-    """What drafting and judging takes, retries not included."""
+class PlannedCalls(Entry):
+    """How much is asked, retries not included."""
 
-    words: int
-    chunks: int
     calls: int
     prompt_tokens: int
     completion_tokens: int
     reasoning_tokens: int
     """The most tokens that models may use for reasoning, besides the replies."""
+
+
+class Estimate(PlannedCalls):
+    """What drafting and judging takes."""
+
+    words: int
+    chunks: int
     cost_usd: float | None
     """Without reasoning; None if the price of a model is unknown."""
     max_cost_usd: float | None
@@ -441,7 +444,7 @@ class DryRuns(Runner):
         self.prepared[run.id] = prepared
         return await self.work_on(run)
 
-    def plan_of_run(self, run: str, order: Order, notes: Sequence[str] = ()) -> RunPlan:
+    def plan_of_run(self, run: str, order: Order) -> RunPlan:
         """Return what was counted of a run, and its chapters."""
         tally, judging = self.tallies[run], order.judging
         prepared, plan, work = tally.prepared, tally.prepared.plan, tuple(tally.work.values())
@@ -472,12 +475,12 @@ class DryRuns(Runner):
             tokenizer=prepared.tokenizer.name,
             drafting=drafting,
             stages=tuple(stages),
-            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in FIGURES_OF_CALLS},
+            **{figure: sum(getattr(usage, figure) for usage in counted) for figure in PlannedCalls.model_fields},
             cost_usd=total_cost([*costs, *(chapter.cost_usd for chapter in chapters)]),
             max_cost_usd=total_cost([*highest_costs, spare, *(chapter.max_cost_usd for chapter in chapters)]),
             unpriced=tuple(dict.fromkeys([*unpriced, *(name for chapter in chapters for name in chapter.unpriced)])),
             seconds=None,
-            warnings=(*prepared.warnings, *notes),
+            warnings=(*prepared.warnings, *prepared.notes),
             chapters=tuple(chapters),
             order=order.model_copy(update={"settings": settings}),
             work=work,
@@ -506,14 +509,14 @@ def plan_run(
     """Return what a run takes beyond what is in the `user_store`, on a document or one that is prepared. No model is
     asked, no server for its window, and nothing is stored. `defaults` have the models, prices and metrics. With the
     number of requests that are made `at_once`, the time is estimated, and a run that could not begin is refused."""
-    prepared, order, notes = prepare_run(document, order, known_window, defaults.roles.objects)
+    prepared, order = prepare_run(document, order, known_window, defaults.roles.objects)
     if at_once and user_store is not None:
         check_judging(order, prepared, user_store, defaults.evaluators)
 
     async def counted() -> RunPlan:
         async with DryRuns(defaults, user_store) as runs:
             result = await runs.run_prepared(prepared, without_person(order))
-            return runs.plan_of_run(result.run.id, order, notes)
+            return runs.plan_of_run(result.run.id, order)
 
     plan = run_to_end(counted)
     if at_once and user_store is not None:

@@ -154,10 +154,10 @@ class ExperimentRunner(Runner):
         again. Raises its errors."""
         # With every model's window, it identifies a run.
         objects = self.defaults.roles.objects
-        prepared, order, notes = await off_loop(
+        prepared, order = await off_loop(
             lambda: prepare_run(document_of(self.store, document), order, self.window, objects)
         )
-        for note in notes:
+        for note in prepared.notes:
             self.observer(Notice(note, everywhere=True))
         run = await self.open_own_run(prepared, order)
         if run is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from secrets import token_hex
 from typing import Any
 
@@ -68,14 +68,14 @@ ANSWER_WORDS = 120
 
 def prepare_run(
     document: Document | PreparedDocument, order: Order, find: Windows, objects: Mapping[str, Model] = NO_ITEM
-) -> tuple[PreparedDocument, Order, list[str]]:
-    """Decide all of a run before its first call: return the prepared document, the complete order, with the address and
-    window of every model, and notes on what is assumed. Nothing is stored and no model is called. `find` looks up
-    windows, and `objects` are models that were passed as objects. A strategy that makes no draft where one is wanted,
-    drafts that cannot be refined, and an unknown model raise `UsageError`. The order of a document that is prepared is
-    complete."""
+) -> tuple[PreparedDocument, Order]:
+    """Decide all of a run before its first call: return the prepared document, with notes on what is assumed, and the
+    complete order, with the address and window of every model. Nothing is stored and no model is called. `find` looks
+    up windows, and `objects` are models that were passed as objects. A strategy that makes no draft where one is
+    wanted, drafts that cannot be refined, and an unknown model raise `UsageError`. The order of a document that is
+    prepared is complete."""
     if isinstance(document, PreparedDocument):
-        return document, order, []
+        return document, order
     settings = order.settings
     if order.kind == "ask":
         fixed = {"strategy": ANSWER, "by_chapter": False, "until": None, "words": settings.words or ANSWER_WORDS}
@@ -97,7 +97,7 @@ def prepare_run(
     order = with_addresses(order.model_copy(update={"settings": settings}), objects)
     order, notes = with_windows(order, find, objects)
     prepared = prepare(document, order.settings, objects.get(order.settings.model), order.given)
-    return prepared, order.model_copy(update={"settings": prepared.settings}), notes
+    return replace(prepared, notes=tuple(notes)), order.model_copy(update={"settings": prepared.settings})
 
 
 def identify(prepared: PreparedDocument, prompts: Mapping[str, PromptRecord], order: Order) -> str:

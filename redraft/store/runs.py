@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count, islice
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -40,7 +39,6 @@ INCOMPLETE = "incomplete"
 """The status of a run in which a metric could give no verdict, which is on record as done."""
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """Raised by reading values that are not as they were stored."""
-R = TypeVar("R")
 _LIST_RUNS = (RunCommand("runs"), " lists them")
 _DAMAGED = (RunCommand("runs"), " lists those that are not; ", RunCommand("forget"), " removes it")
 _PAGE, _OPENING = 100, 400
@@ -162,20 +160,23 @@ class Runs:
         self.damaged: dict[str, str] = {}
         """Runs left out of lists because their rows cannot be read, with the reason."""
 
-    def readable(self, key: str, read: Callable[[], R]) -> R | None:
-        """Return the result of `read`; None if the rows of the run are damaged."""
+    @contextmanager
+    def damage_noted(self, key: str) -> Iterator[None]:
+        """Note that the rows of a run are damaged, and go on."""
         try:
-            result = read()
+            yield
         except (RunError, *DAMAGE) as error:
             self.damaged[key] = error.message if isinstance(error, RunError) else f"{type(error).__name__}: {error}"
-            return None
-        self.damaged.pop(key, None)
-        return result
+        else:
+            self.damaged.pop(key, None)
 
     def _read(self, rows: Sequence[Row]) -> list[Run]:
         """Return the runs in these rows, without those that are damaged."""
-        runs = (self.readable(str(row["id"]), partial(_run, row)) for row in rows)
-        return [run for run in runs if run is not None]
+        runs: list[Run] = []
+        for row in rows:
+            with self.damage_noted(str(row["id"])):
+                runs.append(_run(row))
+        return runs
 
     def add(self, run: Run) -> None:
         """Store a new run."""

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from math import ceil
 from typing import Any, Literal
 
@@ -144,7 +143,6 @@ class RunRows:
     def all(self) -> list[RunSummary]:
         """Return a row for every run, newest first."""
         runs = self._store.runs
-        read_row: Callable[[str], RunSummary] = lambda key: summaries(self._store, [runs.get(key)])[0]  # noqa: E731
         with self._lock:
             stamps = stamps_of(self._store)
             new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
@@ -161,9 +159,10 @@ class RunRows:
                 before = self._known.get(key)
                 if before is not None and before[0] == (updated, status) and status != RUNNING:
                     known[key] = before
-                elif (row := runs.readable(key, partial(read_row, key))) is not None:
-                    known[key] = ((updated, status), row)
-                else:
+                    continue
+                with runs.damage_noted(key):
+                    known[key] = ((updated, status), summaries(self._store, [runs.get(key)])[0])
+                if key not in known:
                     self._damaged[key] = runs.damaged.get(key, "")
             self._known = known
             return [row for _, row in known.values()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Annotated, Any
 
@@ -140,8 +139,11 @@ def latest_runs(
     stored_status = {KILLED: "running", INCOMPLETE: "done", "stopped": None}.get(status or "", status)
     documents = store.documents.named(document) if document else None
     runs = filter(is_listed, store.runs.newest(status=stored_status, documents=documents))
-    rows = (store.runs.readable(run.id, partial(summaries, store, [run])) for run in islice(runs, limit))
-    return [row for readable in rows for row in readable or ()]
+    rows: list[RunSummary] = []
+    for run in islice(runs, limit):
+        with store.runs.damage_noted(run.id):
+            rows += summaries(store, [run])
+    return rows
 
 
 def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
