@@ -171,9 +171,8 @@ def _finish(session: SessionProtocol | None) -> Node:
             async with opened.at_work(run) as job:
                 await job.rewind_to(state["round"], best)
                 summary, evaluations = (await job.draft(best)).text, await job.judged(best)
-            why = state.get("why", "")
-            reason = await opened.finish(run, best, state["stop"], why)
-        ended: Update = {"best": best, "stop": reason, "why": why}
+            reason = await opened.finish(run, best, state["stop"], state.get("why", ""))
+        ended: Update = {"best": best, "stop": reason}
         if config["configurable"].get("thread_id") == thread_of(run):
             return ended
         result: GraphResult = {

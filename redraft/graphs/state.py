@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, cast
 
 from langgraph.channels import EphemeralValue
 from langgraph.graph import StateGraph
@@ -31,8 +31,6 @@ from redraft.settings import DraftConfig, JudgeConfig, RefineConfig, StrategyNam
 
 Update = dict[str, Any]
 """The changes that a node makes to the state."""
-
-
 Scope = Literal["summarize", "evaluate", "refine"]
 """What a graph does with a draft: return it, judge it, or judge and refine it."""
 
@@ -241,8 +239,7 @@ def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> GraphS
     within: Any = context.get("session") if isinstance(context, Mapping) else getattr(context, "session", context)
     runner: Any = getattr(within, "_runner", getattr(getattr(within, "session", None), "_runner", within))
     if hasattr(runner, "at_work"):
-        opened: GraphSession = runner
-        return opened
+        return cast("GraphSession", runner)
     raise UsageError(
         f"the graph was run with a context of the type {type(context).__name__}, which is not a session",
         hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
