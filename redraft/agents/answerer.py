@@ -10,14 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.evidence import (
-    CitedPlace,
-    EvidenceBatch,
-    EvidenceQuery,
-    EvidenceReader,
-    EvidenceSearch,
-    document_fields,
-)
+from redraft.agents.evidence import CitedPlace, EvidenceBatch, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.agents.judge import Attempt, Entries, EntryBudget, Judge
 from redraft.domain import Span
 from redraft.errors import IncompleteError, Set
@@ -102,7 +95,7 @@ class Answerer:
 
         async def ask(reading: EvidenceBatch, attempt: Attempt) -> Entries[FoundAnswer]:
             inputs = qa.AnswerInput(
-                **document_fields(self.reader, reading.spans),
+                **self.reader.fields(reading.spans),
                 question=question,
                 words=words,
                 language=self.language,

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.evidence import EvidenceReader, document_fields
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches
 from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, PointRuling, RuleInput
@@ -57,7 +57,7 @@ class Arbiter:
                 places = await asyncio.to_thread(self._passages, [requests[number] for number in numbers])
             points = [point_to_rule_on(number + 1, requests[number]) for number in numbers]
             contested = any(point.against for point in points)
-            inputs = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
+            inputs = RuleInput(**self.reader.fields(places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, inputs, numbers, RULED, f"{label}, finding", attempt)
             return reply, ((ruling.id - 1, ruling) for ruling in reply.value.points)
 
@@ -100,7 +100,7 @@ class Arbiter:
                 places += reader.passages.around(place, _BESIDE) if place is not None else []
         for finding, _ in requests:
             text = f"{finding.question} {finding.found} {finding.sentence}".strip()
-            places += reader.evidence(text, NEAREST, wide=True)
+            places += reader.wanted(EvidenceQuery(text), NEAREST, wide=True, among=reader.passages)
         return reader.fitting(([place] for place in places), reader.room)
 
 

@@ -15,22 +15,14 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.judge import (
-    Attempt,
-    Entries,
-    ItemResults,
-    ask_all,
-    first_error,
-    gather_all,
-    joined,
-)
+from redraft.agents.judge import Attempt, Entries, ItemResults, ask_all, gather_all, joined
 from redraft.document import merge_spans
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import EvidenceName
 from redraft.text.languages import language_key, language_of
 from redraft.text.quotes import locate, source_of
-from redraft.text.retrieval import WINDOW, Passages
+from redraft.text.retrieval import WINDOW, DocumentSearch, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms
@@ -138,21 +130,16 @@ class EvidenceReader:
         """Return the tokens of evidence that fit a prompt."""
         return int(self.window * _SHARE_OF_WINDOW)
 
-    def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
-        """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
-        suffice unless `wide`."""
-        spans = [passage for place in self._quoted(question) for passage in self.passages.around(place)]
-        near = [] if spans and not wide else self.passages.nearest(question, count)
-        return list(dict.fromkeys([*spans, *near]))
-
-    def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
-        """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
-        unless `wide`."""
-        spans = [window for place in self._quoted(item.text) for window in self.passages.windows.around(place)]
-        cited = [window for place in item.cited for window in self.passages.windows.around(place)]
-        query = " ".join((item.text, *item.also))
-        near = [] if spans and not wide else self.passages.windows.nearest(query, count)
-        return list(dict.fromkeys([*spans, *cited, *near]))
+    def wanted(
+        self, item: EvidenceQuery, count: int, *, wide: bool = False, among: DocumentSearch | None = None
+    ) -> list[Span]:
+        """Return the places to read for an item: those quoted and cited, then the `count` nearest, which quoted ones
+        make needless unless `wide`. They are windows of the text, or `among` other passages."""
+        search = among or self.passages.windows
+        quoted = [passage for place in self._quoted(item.text) for passage in search.around(place)]
+        cited = [passage for place in item.cited for passage in search.around(place)]
+        near = [] if quoted and not wide else search.nearest(" ".join((item.text, *item.also)), count)
+        return list(dict.fromkeys([*quoted, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """Return the places within a part of the document that are nearest to a text, best first."""
@@ -206,6 +193,11 @@ class EvidenceReader:
         """Return the document's text at a span."""
         return self.document.text[span.start : span.end]
 
+    def fields(self, spans: Sequence[Span]) -> dict[str, Any]:
+        """Return the prompt fields for some places: the whole document, or passages."""
+        texts = [self.text(span) for span in spans]
+        return {"document": texts[0]} if texts == [self.document.text] else {"passages": texts}
+
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence | None:
         """Return the place that a model quoted; None if not found."""
         # A long quote is cut at a word.
@@ -248,12 +240,6 @@ class EvidenceReader:
         """Return the text at a place, shortened if it is long."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
-
-
-def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
-    """Return the prompt fields for some places: the whole document, or passages."""
-    texts = [reader.text(span) for span in spans]
-    return {"document": texts[0]} if texts == [reader.document.text] else {"passages": texts}
 
 
 NEAR = 4
@@ -399,7 +385,7 @@ class EvidenceSearch(Generic[Verdict]):
         settled = {
             n: verdict.model_copy(update={"scope": whole}) for n, verdict in (verdicts | reread.verdicts).items()
         }
-        return ItemResults(settled, first_error(read) or reread.trouble)
+        return ItemResults(settled, joined(read).trouble or reread.trouble)
 
     async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
         looks = [look for look in looks if look.spans]

@@ -10,26 +10,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from redraft.agents.evidence import (
-    CitedPlace,
-    EvidenceBatch,
-    EvidenceQuery,
-    EvidenceReader,
-    EvidenceSearch,
-    Scope,
-    document_fields,
-)
-from redraft.agents.judge import (
-    Attempt,
-    Entries,
-    EntryBudget,
-    ItemResults,
-    Judge,
-    Memory,
-    ask_all,
-    in_batches,
-    label_of,
-)
+from redraft.agents.evidence import CitedPlace, EvidenceBatch, EvidenceQuery, EvidenceReader, EvidenceSearch, Scope
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, Memory, ask_all, in_batches
 from redraft.domain import AGAIN, Span
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
@@ -94,10 +76,10 @@ async def answers_from_document(
         # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(attempt, again=attempt.again != reading.wide)
         items = [QuestionItem(id=n + 1, question=queries[n].text) for n in reading.numbers]
-        fields = qa.AnswerFromDocumentInput(**document_fields(reader, spans), questions=items, again=is_repeat)
-        label = label_of("doubted" if is_repeat else "read more for" if reading.wide else "looked up", reading.numbers)
-        room = min(len(reading.numbers) * entry_tokens, judge.longest_reply)
-        reply = await judge.ask(qa.ANSWER_FROM_DOCUMENT, fields, room, label, attempt)
+        fields = qa.AnswerFromDocumentInput(**reader.fields(spans), questions=items, again=is_repeat)
+        label = "doubted" if is_repeat else "read more for" if reading.wide else "looked up"
+        asked = (reading.numbers, ANSWER, label, attempt, judge.longest_reply)
+        reply = await judge.ask_items(qa.ANSWER_FROM_DOCUMENT, fields, *asked)
         answers = settled_answers(
             reply.value.answers,
             lambda: "\n".join(map(reader.text, spans)),
@@ -175,12 +157,7 @@ class AnswerComparison:
 
 
 async def compare_twice(
-    judge: Judge,
-    pairs: Sequence[Pair],
-    queries: Sequence[EvidenceQuery],
-    reader: EvidenceReader,
-    *,
-    confirm: bool = True,
+    judge: Judge, pairs: Sequence[Pair], queries: Sequence[EvidenceQuery], reader: EvidenceReader, *, confirm: bool
 ) -> ItemResults[AnswerComparison]:
     """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
     document once more, with more of it in view, and compared again."""

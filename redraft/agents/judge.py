@@ -324,10 +324,11 @@ class Judge:
         entry: EntryBudget,
         label: str,
         attempt: Attempt,
+        limit: int | None = None,
     ) -> Reply[ValueT]:
-        """Ask about some items, with room for an entry of each."""
+        """Ask about some items, with room for an entry of each up to a limit."""
         room = len(numbers) * entry.tokens(self.wording)
-        return await self.ask(prompt, inputs, room, label_of(label, numbers), attempt)
+        return await self.ask(prompt, inputs, min(room, limit or room), label_of(label, numbers), attempt)
 
     async def _asked(
         self, prompt: Prompt[InputT, ValueT], inputs: InputT, room: int, label: str, attempt: Attempt

@@ -243,7 +243,7 @@ class Outliner:
         prompt_tokens = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=[])))
         reply_room = _REPLY_TOKENS + len(summaries) * _TAG_TOKENS
         room = self.window - prompt_tokens - reply_room - 2 * _AROUND
-        if sum(self.tokenizer.count(summary) + _AROUND for summary in summaries) > room:
+        if summaries and sum(self.tokenizer.count(summary) + _AROUND for summary in summaries) > room:
             share = room // len(summaries) - _AROUND
             summaries = [first_sentences(summary, share, self.tokenizer.count) for summary in summaries]
         return [PartSummary(id=at, summary=summary) for at, summary in enumerate(summaries) if summary]

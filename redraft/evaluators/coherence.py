@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
+from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, Finding, Outcome, Span, Task, content_id
@@ -168,7 +169,7 @@ def _confusion_finding(
             if (at := reader.document.text.find(name)) >= 0:
                 yield from reader.passages.around(Span(at, at + len(name)))
         for text in (*([question] if about else []), f"{question} {statement.before} {statement.sentence}"):
-            yield from reader.evidence(text, 1)
+            yield from reader.wanted(EvidenceQuery(text), 1, among=reader.passages)
 
     # Other faults are mended without the document.
     place = next(passages(), None) if task in ("clarify", "correct", "connect") else None

@@ -4,7 +4,7 @@ With the measures of how alike two answers are, and ROUGE in any language."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from math import ceil
@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import override
 
 from redraft.agents import examiner
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_batches, label_of
 from redraft.domain import Evaluation, Finding, Pack, PackQuestion, Span
 from redraft.errors import UsageError
@@ -32,7 +32,7 @@ from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.prompts import qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.silence import is_answer
-from redraft.settings import JudgeConfig, SimilarityName
+from redraft.settings import SimilarityName
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.retrieval import Ranker
 from redraft.text.tokens import Tokenizer
@@ -60,10 +60,22 @@ class _Claim:
     statement: qa.Statement
     asked: qa.SummaryQuestion
 
-    def query(self, case: Case) -> EvidenceQuery:
-        """Return the evidence query for the claim, including places that the pack cites for similar questions."""
+    def query(self, pack: Pack | None) -> EvidenceQuery:
+        """Return the evidence query for the claim, with the places cited by the pack's questions that are closest to
+        it."""
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
-        return EvidenceQuery(self.asked.question, also, cited_for(" ".join((self.asked.question, *also)), case.pack))
+        spans: Iterable[Span | None] = ()
+        if pack is not None and pack.questions:
+            scores = _ranker(pack.questions).scores(" ".join((self.asked.question, *also)))
+            order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
+            spans = dict.fromkeys(pack.questions[at].evidence.span for at in order)
+        return EvidenceQuery(self.asked.question, also, tuple(span for span in spans if span is not None))
+
+
+@lru_cache(maxsize=8)
+def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
+    texts = [f"{question.text} {question.answer}" for question in questions]
+    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
 _ScoredAnswer = tuple[examiner.StoredAnswer, float, str]
@@ -101,13 +113,15 @@ class Consistency(ConfiguredMetric):
             return self.not_applicable("the summary has no sentence")
         most = self.judging.claims
         examined = case.statements if isinstance(most, tuple) else evenly_spread(case.statements, most)
-        results = await questions_about(case.panel[0], examined, case.statements, A_SENTENCE, case.reader)
+        results = await questions_about(case, examined)
         at_most = A_SENTENCE if isinstance(most, tuple) else max(1, min(A_SENTENCE, most // len(examined)))
-        claims = _claims(examined, results, at_most, self.judging)
+        claims: list[_Claim] = []
+        for n, entry in sorted(results.verdicts.items()):
+            valid = [question for question in entry.questions if is_answer(question.answer)]
+            claims += [_Claim(examined[n], valid[at]) for at in _foremost(valid, at_most)]
         # The questions dropped because the judge did not give the sentence's answer.
-        replies = [entry.questions for entry in results.verdicts.values()]
-        counts = [(len(questions), sum(is_answer(question.answer) for question in questions)) for questions in replies]
-        empty = sum(min(at_most, number) - min(at_most, answered) for number, answered in counts)
+        empty = sum(min(at_most, len(entry.questions)) for entry in results.verdicts.values()) - len(claims)
+        claims = self._most_important(claims)
         passed_over = len(examined) - len(results.verdicts)
         if not claims:
             if passed_over or empty:
@@ -146,9 +160,19 @@ class Consistency(ConfiguredMetric):
             },
         )
 
+    def _most_important(self, claims: Sequence[_Claim]) -> list[_Claim]:
+        """Return the `top_k` most important claims where that is set; of a range, as many as are important, within its
+        ends."""
+        top_k, limits = self.judging.top_k, self.judging.claims
+        if isinstance(limits, tuple):
+            important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
+            number = min(limits[1], max(limits[0], important))
+            top_k = number if top_k is None else min(top_k, number)
+        return [claims[n] for n in _foremost([claim.asked for claim in claims], top_k)]
+
     async def _votes(self, case: Case, judge: Judge, claims: Sequence[_Claim]) -> Votes[_ScoredAnswer]:
         threshold, alike = self.judging.threshold, similarity(self.judging.similarity, self.encoder)
-        queries = [claim.query(case) for claim in claims]
+        queries = [claim.query(case.pack) for claim in claims]
         results = await examiner.answers_from_document(judge, queries, case.reader)
         # "Not in the document" is a verdict only after the whole document was read.
         settled = results.decided(lambda answer: answer.answered is True or answer.is_from_whole)
@@ -195,29 +219,9 @@ class Consistency(ConfiguredMetric):
         return ItemResults(votes, results.trouble or compared.trouble)
 
 
-def _claims(
-    examined: Sequence[qa.Statement],
-    results: ItemResults[qa.SentenceQuestions],
-    at_most: int,
-    judging: JudgeConfig,
-) -> list[_Claim]:
-    """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
-    important, within its ends."""
-    top_k = judging.top_k
-    claims: list[_Claim] = []
-    for n in sorted(results.verdicts):
-        # At most so many questions about one sentence, in their original order.
-        valid = [question for question in results.verdicts[n].questions if is_answer(question.answer)]
-        by_importance = sorted(range(len(valid)), key=lambda at: (-valid[at].importance, at))
-        claims += [_Claim(examined[n], valid[at]) for at in sorted(by_importance[:at_most])]
-    if isinstance(judging.claims, tuple):
-        important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
-        number = min(judging.claims[1], max(judging.claims[0], important))
-        top_k = number if top_k is None else min(top_k, number)
-    if top_k is None:
-        return claims
-    ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
-    return [claims[n] for n in sorted(ranked[:top_k])]
+def _foremost(asked: Sequence[qa.SummaryQuestion], count: int | None) -> list[int]:
+    """Return the numbers of the so many most important questions, in their original order."""
+    return sorted(sorted(range(len(asked)), key=lambda n: -asked[n].importance)[:count])
 
 
 def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
@@ -242,48 +246,28 @@ def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
     )
 
 
-def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
-    """Return the places cited by the pack's questions that are closest to a question or claim."""
-    if pack is None or not pack.questions:
-        return ()
-    scores = _ranker(pack.questions).scores(text)
-    order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
-    spans = (pack.questions[at].evidence.span for at in order)
-    return tuple(dict.fromkeys(span for span in spans if span is not None))
-
-
-@lru_cache(maxsize=8)
-def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
-    texts = [f"{question.text} {question.answer}" for question in questions]
-    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
-
-
 def evenly_spread(items: Sequence[T], limit: int) -> list[T]:
     """Return an evenly spread selection of at most this many."""
     room = min(limit, len(items))
     return [items[at * len(items) // room] for at in range(room)]
 
 
-async def questions_about(
-    judge: Judge,
-    statements: Sequence[qa.Statement],
-    summary: Sequence[qa.Statement],
-    at_most: int,
-    reader: EvidenceReader,
-) -> ItemResults[qa.SentenceQuestions]:
-    """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence and
-    what it refers back to, so an unchanged sentence of another draft is not asked about again."""
-    parts = reader.parts(summary)
+async def questions_about(case: Case, statements: Sequence[qa.Statement]) -> ItemResults[qa.SentenceQuestions]:
+    """Return the claims of some sentences of a summary as questions with answers, which the first judge writes.
+    Questions are stored by sentence and what it refers back to, so an unchanged sentence of another draft is not asked
+    about again."""
+    judge, reader = case.panel[0], case.reader
+    parts = reader.parts(case.statements)
     part_of = {statement.id: number for number, part in enumerate(parts) for statement in part}
     place = {statement.id: n for n, statement in enumerate(statements)}
-    entry_tokens = at_most * CLAIM.tokens(judge.wording)
+    entry_tokens = A_SENTENCE * CLAIM.tokens(judge.wording)
     rooms = [judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
     async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
         number = part_of[statements[numbers[0]].id]
         only = [] if len(numbers) == len(parts[number]) else [statements[n].id for n in numbers]
         fields = qa.AskSummaryInput(
-            **examiner.summary_fields(parts[number]), only=only, at_most=at_most, searched=reader.is_searched
+            **examiner.summary_fields(parts[number]), only=only, at_most=A_SENTENCE, searched=reader.is_searched
         )
         room = min(len(numbers) * entry_tokens, rooms[number])
         reply = await judge.ask(qa.ASK_SUMMARY, fields, room, label_of("questions about", numbers), attempt)
@@ -296,8 +280,8 @@ async def questions_about(
             batches += in_batches(in_part, examiner.entries_per_request(rooms[at], entry_tokens * _ASKED_AS_A_RULE))
         return await ask_all(batches, ask)
 
-    meant = examiner.antecedents(summary)
-    items = [[reader.document.id, at_most, *meant[statement.id], statement.sentence] for statement in statements]
+    meant = examiner.antecedents(case.statements)
+    items = [[reader.document.id, A_SENTENCE, *meant[statement.id], statement.sentence] for statement in statements]
     return await judge.verdicts(qa.ASK_SUMMARY, qa.SentenceQuestions, items, ask_about)
 
 

@@ -13,18 +13,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.agents import examiner
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.judge import (
-    Attempt,
-    Entries,
-    ItemResults,
-    Judge,
-    Memory,
-    ask_all,
-    in_batches,
-    in_parts,
-    label_of,
-)
+from redraft.agents.evidence import EvidenceQuery
+from redraft.agents.judge import Attempt, Entries, ItemResults, Judge, Memory, ask_all, in_batches, in_parts
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import (
     Case,
@@ -160,9 +150,8 @@ class Coverage(ConfiguredMetric):
     ) -> tuple[_Checked, str]:
         """Return the summary's answers to the questions that have a verdict, compared with the document's, and what
         went wrong. An answer in the document's words that its sentence has too needs no comparison."""
-        texts, meant = [question.text for question in questions], examiner.antecedents(case.statements)
-        parts = case.reader.parts(case.statements)
-        readings = (SummaryReader(judge, case.reader, texts, part, meant, whole_summary).answers() for part in parts)
+        texts, parts = [question.text for question in questions], case.reader.parts(case.statements)
+        readings = (SummaryReader(judge, case, texts, part, whole_summary).answers() for part in parts)
         results = await in_parts(readings, len(texts), lambda answer: answer.answered)
         checked: _Checked = {n: [] for n in results.verdicts}
         open_answers: list[tuple[int, qa.SummaryAnswer]] = []
@@ -287,17 +276,18 @@ class SummaryReader:
     stands while the sentences are there that said it, and its silence while there are no others."""
 
     judge: Judge
-    reader: EvidenceReader
+    case: Case
     questions: Sequence[str]
     statements: Sequence[qa.Statement]
-    meant: Mapping[int, Sequence[str]]
-    """The sentences that each sentence refers back to; with these a sentence is known by its name."""
+    """The sentences of the part."""
     read_whole: bool
     """Whether an earlier answer stands only if all of these sentences were read for it."""
 
     async def answers(self) -> ItemResults[qa.SummaryAnswer]:
         """Return an answer to each question; the sentences are read for those that are not settled by what is known."""
-        names = {statement.id: _name_of(*self.meant[statement.id], statement.sentence) for statement in self.statements}
+        # A sentence is known by the ones that it refers back to as well.
+        meant = examiner.antecedents(self.case.statements)
+        names = {statement.id: _name_of(*meant[statement.id], statement.sentence) for statement in self.statements}
         ids = {name: number for number, name in reversed(names.items())}
         all_names = _name_of(*sorted(ids))
 
@@ -318,14 +308,13 @@ class SummaryReader:
             known = KnownAnswers(answers=[source]) if answer.answered else KnownAnswers(silent=list(ids))
             return known.model_dump_json()
 
-        items = [["standing", self.reader.document.id, question] for question in self.questions]
+        items = [["standing", self.case.document.id, question] for question in self.questions]
         memory = Memory(items, recall, note, extends=True)
         return await self.judge.verdicts(qa.ANSWER_FROM_SUMMARY, qa.SummaryAnswer, [], self._asked, memory)
 
     async def _asked(self, numbers: Sequence[int]) -> ItemResults[qa.SummaryAnswer]:
         """Return the answers of the judge to some questions."""
-        judge, reader, statements = self.judge, self.reader, self.statements
-        entry_tokens = examiner.ANSWER.tokens(judge.wording)
+        judge, reader, statements = self.judge, self.case.reader, self.statements
         asking = sum(reader.tokenizer.count(self.questions[n]) + _TAG_TOKENS for n in numbers)
         limit = judge.reply_room(examiner.FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
         text = " ".join(f"{statement.before} {statement.sentence}" for statement in statements)
@@ -335,9 +324,8 @@ class SummaryReader:
             is_repeat = not doubted.isdisjoint(batch)
             items = [qa.QuestionItem(id=n + 1, question=self.questions[n]) for n in batch]
             fields = qa.AnswerFromSummaryInput(**examiner.summary_fields(statements), questions=items, again=is_repeat)
-            label = label_of("doubted" if is_repeat else "answers", batch)
-            room = min(len(batch) * entry_tokens, limit)
-            reply = await judge.ask(qa.ANSWER_FROM_SUMMARY, fields, room, label, attempt)
+            asked = (batch, examiner.ANSWER, "doubted" if is_repeat else "answers", attempt, limit)
+            reply = await judge.ask_items(qa.ANSWER_FROM_SUMMARY, fields, *asked)
             return reply, examiner.settled_answers(
                 reply.value.answers,
                 lambda: text,
@@ -346,4 +334,5 @@ class SummaryReader:
                 compared=True,
             )
 
-        return await ask_all(in_batches(numbers, examiner.entries_per_request(limit, entry_tokens)), ask)
+        size = examiner.entries_per_request(limit, examiner.ANSWER.tokens(judge.wording))
+        return await ask_all(in_batches(numbers, size), ask)

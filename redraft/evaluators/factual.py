@@ -4,16 +4,9 @@ summary's sentences that the document supports, both by level (HAMLET, eqs. 1 an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from redraft.agents.evidence import (
-    CitedPlace,
-    EvidenceBatch,
-    EvidenceQuery,
-    EvidenceReader,
-    EvidenceSearch,
-    document_fields,
-)
+from redraft.agents.evidence import CitedPlace, EvidenceBatch, EvidenceQuery, EvidenceReader, EvidenceSearch
 from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, in_parts
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import (
@@ -126,8 +119,10 @@ class KeyfactRecall(Evaluator):
         values = {n: item.value for n, item in aligned.items.items()}
 
         def by_group(names: Sequence[str]) -> dict[str, Shares]:
-            numbers = {group: [n for n, name in enumerate(names) if name == group] for group in sorted(set(names))}
-            return {group: recalls(items, values, chosen) for group, chosen in numbers.items()}
+            return {
+                group: recalls(items, {n: value for n, value in values.items() if names[n] == group})
+                for group in sorted(set(names))
+            }
 
         by_position = by_group([bin_of(item.tree.position) for item in items])
         return mean_evaluation(
@@ -137,8 +132,8 @@ class KeyfactRecall(Evaluator):
             held=[statement.sentence for statement in case.statements if statement.id in stated],
             details={
                 "query": case.query,
-                "by_level": recalls(items, values, range(len(items))),
-                "along_path": recalls(items, along_path(items, values), range(len(items))),
+                "by_level": recalls(items, values),
+                "along_path": recalls(items, along_path(items, values)),
                 "by_perspective": by_group([item.tree.perspective for item in items]),
                 "by_position": by_position,
                 "gap": gaps(by_position),
@@ -159,11 +154,10 @@ class KeyfactRecall(Evaluator):
         )
 
 
-def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
-    """Equation 1 for each level and overall, over the chosen facts with a verdict. A fact counts 1 if stated, 0 if
-    missing, and where judges differ the share that finds it stated."""
-    numbers = [n for n in chosen if n in values]
-    levels = {ALL: numbers} | {level: [n for n in numbers if items[n].fact.level == level] for level in LEVELS}
+def recalls(items: Sequence[ListedFact], values: Mapping[int, float]) -> Shares:
+    """Equation 1 for each level and overall, over the facts with a value. A fact counts 1 if stated, 0 if missing, and
+    where judges differ the share that finds it stated."""
+    levels = {ALL: [*values]} | {level: [n for n in values if items[n].fact.level == level] for level in LEVELS}
     return {
         level: {
             "recall": mean([values[n] for n in of_level]),
@@ -365,16 +359,11 @@ async def verify_sentences(
 
 
 async def verify_batch(
-    judge: Judge,
-    reader: EvidenceReader,
-    spans: Sequence[Span],
-    sentences: list[Statement],
-    label: str,
-    attempt: Attempt,
+    judge: Judge, reader: EvidenceReader, spans: Sequence[Span], batch: list[Statement], label: str, attempt: Attempt
 ) -> Entries[SentenceVerdict]:
     """Ask for the errors of some sentences according to some places of the document."""
-    verify_input = VerifyInput(**document_fields(reader, spans), sentences=sentences)
-    numbers = [statement.id - 1 for statement in sentences]
+    verify_input = VerifyInput(**reader.fields(spans), sentences=batch)
+    numbers = [statement.id - 1 for statement in batch]
     reply = await judge.ask_items(VERIFY_SENTENCES, verify_input, numbers, VERIFICATION, label, attempt)
     entries: list[tuple[int, SentenceVerdict]] = []
     for entry in reply.value.sentences:

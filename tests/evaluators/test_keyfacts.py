@@ -132,7 +132,7 @@ def test_recall_and_gap_by_hand() -> None:
     # Without B, C, D: A E F G H I are left, and on F nothing is known.
     items = items_of([tree(GROWN, "B")])
     verdicts = told(items, stated="AFH", open_="F")
-    assert counts(recalls(items, verdicts, range(len(items)))) == {
+    assert counts(recalls(items, verdicts)) == {
         "all": (2, 5, 2 / 5),
         "root": (1, 2, 1 / 2),
         "branch": (1, 2, 1 / 2),
@@ -144,7 +144,7 @@ def test_recall_and_gap_by_hand() -> None:
     items = items_of([first, second, third])
     verdicts = told(items, stated="ABC")
     fifths = {
-        name: recalls(items, verdicts, [n for n, item in enumerate(items) if bin_of(item.tree.position) == name])
+        name: recalls(items, {n: verdicts[n] for n, item in enumerate(items) if bin_of(item.tree.position) == name})
         for name in ("0-20%", "40-60%", "80-100%")
     }
     assert [fifths[name]["all"]["recall"] for name in fifths] == [3 / 9, 1.0, 1.0]
@@ -220,7 +220,7 @@ def test_score_is_the_mean_of_its_breakdowns(sittings: list[tuple[str, Votes]]) 
     assert score is not None
     values = {n: item.value for n, item in items.items()}
     levels = {n: {item.fact.level} for n, item in enumerate(ITEMS)}
-    of_recall, of_faithfulness = recalls(ITEMS, values, range(len(ITEMS))), by_level(values, levels)
+    of_recall, of_faithfulness = recalls(ITEMS, values), by_level(values, levels)
     breakdowns = [
         weighted(shares(items, [item.fact.level for item in ITEMS]).values(), "score"),
         weighted(shares(items, [bin_of(item.tree.position) for item in ITEMS]).values(), "score"),

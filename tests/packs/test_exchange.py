@@ -47,9 +47,8 @@ def exported(exporter: Harness) -> Json:
 
 async def build(harness: Harness, questions: int = 40) -> Pack:
     async with harness.session() as session:
-        result = await session.build(
-            harness.document, settings=harness.settings(), judging=JudgeConfig(questions=questions)
-        )
+        settings = harness.settings({"context_tokens": 1200})
+        result = await session.build(harness.document, settings=settings, judging=JudgeConfig(questions=questions))
     assert result.complete
     return built(harness.store, result)
 
@@ -145,6 +144,7 @@ def test_spoiled_pack_is_refused_whole(exporter: Harness, elsewhere: Store, expo
         b"{" * 100_000,
         b'{"format": "redraft-pack", "format": "redraft-pack"}',
         b"NaN",
+        pytest.param(b"[" + b"0," * 2_000_000 + b"0]", id="too many parts"),
     ],
 )
 def test_what_is_no_json_is_refused(elsewhere: Store, exporter: Harness, data: bytes) -> None:
@@ -169,14 +169,6 @@ def test_impossible_files_are_not_read(tmp_path: Path) -> None:
     for path in (large, tmp_path, tmp_path / "missing.json"):
         with pytest.raises(RedraftError):
             read_pack_file(str(path))
-
-
-SIZE = 30_000_000
-LARGE: dict[str, Callable[[], bytes]] = {
-    "objects": lambda: b"[" + b"{}," * (SIZE // 3) + b"{}]",
-    "numbers": lambda: b'{"format":"redraft-pack","x":[' + b"0," * (SIZE // 2) + b"0]}",
-    "levels": lambda: b"[" * SIZE,
-}
 
 
 def pack(document: str, **parts: Any) -> bytes:

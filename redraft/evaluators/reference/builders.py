@@ -10,20 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, get_args
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import (
-    FIRST_TRY,
-    Attempt,
-    Entries,
-    EntryBudget,
-    ItemResults,
-    Judge,
-    ask_all,
-    first_error,
-    gather_all,
-)
+from redraft.agents.judge import FIRST_TRY, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
 from redraft.agents.writer import Outliner
 from redraft.domain import (
     Chunk,
@@ -41,16 +31,7 @@ from redraft.domain import (
 )
 from redraft.errors import Advice, JudgingError, RejectedRequest, ReplyError, Set, TruncatedReasoning
 from redraft.evaluators.reference.exchange import pack_id
-from redraft.evaluators.reference.keyfacts import (
-    LEVELS,
-    PROMPT_TOKENS,
-    UNJUDGED,
-    fact_batches,
-    flatten,
-    keyfacts_id,
-    middle_of,
-    pruned,
-)
+from redraft.evaluators.reference.keyfacts import UNJUDGED, fact_batches, flatten, keyfacts_id, middle_of, pruned
 from redraft.events import Notice, Observer
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import UNSURE, Prompt
@@ -313,23 +294,22 @@ class PackBuilder(Builder):
             ranked = qa.RankInput(candidates=candidates[at::groups], outline=self._shown)
             room = len(ranked.candidates) * _NUMBER.tokens(self.judge.wording)
             label = f"questions ranked, part {at + 1}/{groups}" if groups > 1 else "questions ranked"
+            own_weights = {candidate.id: questions[candidate.id].weight for candidate in ranked.candidates}
             try:
-                return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights
+                return (await self.judge.ask(qa.RANK_QUESTIONS, ranked, room, label)).value.weights or own_weights
             except (ReplyError, RejectedRequest):
-                return {}
+                return own_weights
 
         replies = await gather_all(map(weights_in, range(groups)))
-        weights: dict[int, int] = {}
-        for at, reply in enumerate(replies):
-            weights |= reply or {candidate.id: questions[candidate.id].weight for candidate in candidates[at::groups]}
+        weights = {at: weight for reply in replies for at, weight in reply.items()}
         ranked_first = sorted(range(len(questions)), key=lambda at: at not in weights)
         return [replace(questions[at], weight=weights.get(at, 1)) for at in ranked_first]
 
 
 _OPINION = EntryBudget(frame=30, words=20)
 _SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
-# Tokens of a reply with a query, and of the level of a fact in its prompt.
-_QUERY_TOKENS, _LEVEL_TOKENS = 150, 20
+# Tokens of the prompt for a query without its facts, of a reply with one, and of the level of a fact in its prompt.
+_QUERY_PROMPT_TOKENS, _QUERY_TOKENS, _LEVEL_TOKENS = 450, 150, 20
 _LONGEST_REASON = 400
 _VALIDATIONS: Mapping[Dimension, tuple[Prompt[factual.ValidateFactsInput, Any], EntryBudget]] = {
     "faithfulness": (factual.FACTS_FAITHFUL, _SUPPORT),
@@ -490,7 +470,8 @@ class KeyFactBuilder(Builder):
 
         # The first search indexes the document; nothing else should wait for that.
         changes = await asyncio.to_thread(vetted)
-        return [replace(fact, **changes[fact.level, fact.text]) for fact in facts], first_error(accounts.values())
+        trouble = next((account.trouble for account in validated if account.trouble), "")
+        return [replace(fact, **changes[fact.level, fact.text]) for fact in facts], trouble
 
     async def _validated(
         self, dimension: Dimension, excerpt: str, facts: Sequence[KeyFact], name: str
@@ -514,8 +495,8 @@ class KeyFactBuilder(Builder):
         that fits too; leaves are left out first, and the first fact never is."""
         if not tree.kept:
             return tree, ""
-        count, room = self.reader.tokenizer.count, self.reader.window - PROMPT_TOKENS - _QUERY_TOKENS
-        by_level = sorted(tree.kept, key=lambda fact: LEVELS.index(fact.level))
+        count, room = self.reader.tokenizer.count, self.reader.window - _QUERY_PROMPT_TOKENS - _QUERY_TOKENS
+        by_level = sorted(tree.kept, key=lambda fact: get_args(Level).index(fact.level))
         fitting: list[KeyFact] = []
         for fact in by_level:
             tokens = count(fact.text) + _LEVEL_TOKENS

@@ -11,18 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from redraft.domain import (
-    Document,
-    KeyFact,
-    KeyFacts,
-    Level,
-    Pack,
-    PackQuestion,
-    Tree,
-    adapter_of,
-    content_id,
-    record_json,
-)
+from redraft.domain import Document, KeyFact, KeyFacts, Pack, PackQuestion, Tree, adapter_of, content_id, record_json
 from redraft.errors import PackError, RunCommand
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of, pruning
 from redraft.fields import first_error
@@ -42,7 +31,7 @@ _MAX_PARTS = 2_000_000
 # The most characters or entries of what has this name in a file, and of all else.
 _MAX = {"text": 100_000, "facts": 5_000, "prompt_hashes": 100, "questions": MAX_QUESTIONS}
 _MAX_CHARACTERS, _MAX_ENTRIES = 10_000, 20_000
-_ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
+_ABOVE = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
 # In characters: a second or two.
 _MAX_SEARCHED = 1_000_000_000
