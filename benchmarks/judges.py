@@ -33,7 +33,7 @@ from redraft import Store
 from redraft.domain import Evaluation
 from redraft.lab.agreement.agree import AgreeDesign
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, HumanItem, sample_items
+from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.agreement.report import AgreeItem
 from redraft.lab.doctor.controls import KEPT, examine_all
 from redraft.lab.experiments.experiment import Outcome
@@ -140,7 +140,7 @@ def judges() -> Iterator[list[Named]]:
 
 def judged(one: Named, name: str, metric: str, human: str, dataset: Dataset) -> Judged:
     """Have a judge judge a part of a set on a database of its own."""
-    part = replace(sample_items(dataset, one.items[name]), name=name)
+    part = replace(dataset.sample(one.items[name]), name=name)
     design = AgreeDesign({name: part}, (metric,), (one.judge,), human, judging=one.judging)
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
         begun = time.perf_counter()

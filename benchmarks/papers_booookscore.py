@@ -10,7 +10,7 @@ from benchmarks.common import DATA, use_vocabulary
 from benchmarks.papers import Check
 from redraft.domain import Chunk, Document, Span
 from redraft.graphs.plan import Planner
-from redraft.lab.agreement.annotations import read_annotations, read_summaries
+from redraft.lab.agreement.annotations import Annotations, Summaries
 from redraft.lab.experiments.booookscore import CoherenceDesign
 from redraft.lab.experiments.experiment import Outcome
 from redraft.presets import preset
@@ -65,7 +65,7 @@ class _Released:
 def released(summaries: str, annotations: str) -> _Released:
     """The tables of a file of summaries and one of annotations."""
     paths = [str(FOLDER / one) for one in (summaries, annotations)]
-    return _Released(CoherenceDesign.measured(read_summaries(paths[0]), [read_annotations(paths[1])]))
+    return _Released(CoherenceDesign.measured(Summaries.read(paths[0]), [Annotations.read(paths[1])]))
 
 
 def checks() -> Iterator[Check]:

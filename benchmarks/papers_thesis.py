@@ -35,8 +35,6 @@ from redraft.lab.experiments.questioner import (
     Response,
     SentenceSimilarity,
     TypedQuestion,
-    embedding_similarity,
-    term_similarity,
 )
 from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
@@ -162,9 +160,10 @@ def main() -> None:
         told = summarized(document, 1, random.Random(f"1 {number}"), strangers).told
         people = [one["response_text"] for one in story["questions"][0]["responses"]]
         written = [text[span.start : span.end] for text in people for span in sentences(text)]
-        ways = {"lineage": (None, None), "TF-IDF": (None, term_similarity(document))}
+        ways = {"lineage": (None, None), "TF-IDF": (None, SentenceSimilarity.by_terms(document))}
         if encoder:
-            ways |= {"lineage, embeddings": (encoder, None), "embeddings": (None, embedding_similarity(encoder))}
+            likeness = SentenceSimilarity.by_embeddings(encoder)
+            ways |= {"lineage, embeddings": (encoder, None), "embeddings": (None, likeness)}
         for way, measures in ways.items():
             for one, span in zip(told, _spans(document, [one.text for one in told], *measures), strict=True):
                 found[way, "of known origin" if one.marks else "invented"] += 1

@@ -67,20 +67,8 @@ class Request(Generic[InputT, ValueT]):
     """The structured-output mode that worked with this model before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseFacts:
-    """What a provider's response tells besides the answer."""
-
-    mode: str | None = None
-    """The structured-output mode with which the next run should begin."""
-    odd: tuple[str, ...] = ()
-    """Irregularities of the response, such as an answer by another model."""
-    answered_by: str = ""
-    """The model that the provider says has answered."""
-
-
 @dataclass(frozen=True, slots=True)
-class Reply(ResponseFacts, Generic[ValueT]):
+class Reply(Generic[ValueT]):
     """A model's answer: the typed value, and the text it was read from."""
 
     value: ValueT
@@ -90,6 +78,12 @@ class Reply(ResponseFacts, Generic[ValueT]):
     cached: bool = False
     repaired: bool = False
     """Whether a second request was needed because the first reply could not be read."""
+    mode: str | None = None
+    """The structured-output mode with which the next run should begin."""
+    odd: tuple[str, ...] = ()
+    """Irregularities of the response, such as an answer by another model."""
+    answered_by: str = ""
+    """The model that the provider says has answered."""
 
     @property
     def is_truncated(self) -> bool:

@@ -121,26 +121,20 @@ def value_in(request: Request[Any, ValueT], text: str) -> ValueT:
     return cast("ValueT", shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
 
 
-@dataclass(eq=False, kw_only=True)
-class RequestBounds:
-    """What limits the requests to a model: how many at once, for how much, how often and until when."""
-
-    limiter: Limiter
-    budget: Budget = field(default_factory=lambda: Budget(max_calls=None, max_cost=None))
-    limits: Limits = field(default_factory=Limits)
-    """The limits on the attempts at a request."""
-    ends_at: float | None = None
-    """The time after which no attempt is made, as of `time.monotonic`."""
-
-
 @dataclass(eq=False)
-class RecordedModel(RequestBounds):
+class RecordedModel:
     """Any model with a cache and a ledger; equal requests of several tasks are sent once."""
 
     inner: Model
     book: PromptBook = field(kw_only=True)
     store: Store = field(kw_only=True)
+    limiter: Limiter = field(kw_only=True)
     run: str | None = None
+    budget: Budget = field(default_factory=lambda: Budget(max_calls=None, max_cost=None))
+    limits: Limits = field(default_factory=Limits)
+    """The limits on the attempts at a request."""
+    ends_at: float | None = None
+    """The time after which no attempt is made, as of `time.monotonic`."""
     price: Price | None = FREE
     tokenizer: Tokenizer | None = None
     """Counts as the provider does; without one the maximum for a text is counted."""

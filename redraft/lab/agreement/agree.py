@@ -18,25 +18,15 @@ from redraft.errors import UsageError
 from redraft.evaluators.consistency import Consistency, similarity
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.metric_info import MIN_SHARE
-from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.evaluators.statistics import mean
-from redraft.lab.agreement.people import Dataset, HumanItem, human_field, measured_fields
-from redraft.lab.agreement.report import (
-    BIGRAMS,
-    QUESTEVAL,
-    READ,
-    SIMILARITY,
-    AgreeItem,
-    RatedSet,
-    Setting,
-    comparison_frames,
-    overview_frames,
-)
+from redraft.lab.agreement import report
+from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.report import CAPTIONS, READ, SIMILARITY, AgreeItem, RatedSet, Setting
 from redraft.lab.declared import Row, declared, make_table
-from redraft.lab.doctor.controls import verdicts_on
+from redraft.lab.doctor.controls import judged_entries, verdicts_on
 from redraft.lab.experiments.experiment import Experiment, NamedFrame
-from redraft.lab.experiments.orders import PublicSettings
-from redraft.lab.experiments.runner import JUDGING, Cell, PublicJudging, RunBatch, RunOutcome, check_models
+from redraft.lab.experiments.orders import PublicJudging, PublicSettings
+from redraft.lab.experiments.runner import JUDGING, Cell, RunBatch, RunOutcome, check_work
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate, OrderParts
 from redraft.readers.documents import parse
@@ -116,16 +106,13 @@ def rescored(item: AgreeItem, reading: Setting, judging: JudgeConfig, encoder: E
     if not reading:
         return item
     item, evaluation = replace(item, setting=(*item.setting, *reading)), item.evaluation
-    if evaluation is None or not isinstance(claims := evaluation.details.get("claims"), list):
+    if evaluation is None or not isinstance(evaluation.details.get("claims"), list):
         return item
     # Its values were checked with the sweep.
     config = judging.model_copy(update=dict(reading))
     threshold, likeness = float(config.threshold), similarity(config.similarity, encoder)
-    points = [
-        claim["likeness"] if config.similarity == _BY_JUDGE else likeness(claim["found"], claim["expected"])
-        for claim in claims
-        if claim["verdict"] != UNJUDGED
-    ]
+    by_judge, claims = config.similarity == _BY_JUDGE, judged_entries(evaluation, "claims")
+    points = [claim["likeness"] if by_judge else likeness(claim["found"], claim["expected"]) for claim in claims]
     is_enough = len(points) >= MIN_SHARE * (evaluation.judged + evaluation.unjudged)
     score = mean([like if like > threshold else 0.0 for like in points]) if is_enough else None
     return replace(item, evaluation=replace(evaluation, score=score))
@@ -178,10 +165,10 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
     def comparisons(self) -> list[RatedSet]:
         """What is compared: each set by each metric that its people's figures measure."""
         comparisons = [
-            RatedSet(title, dataset, metric, self.human or human_field(dataset, metric, None))
+            RatedSet(title, dataset, metric, self.human or dataset.field(metric, None))
             for title, dataset in self.sets.items()
             for metric in self.metrics
-            if self.human or measured_fields(dataset, metric)
+            if self.human or dataset.measured(metric)
         ]
         if not comparisons:
             message = f"no file has people's figures on {' or '.join(self.metrics)}"
@@ -210,7 +197,7 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
         """Return the documents of all sets."""
         cells, comparisons = list[AgreeCell](), self.comparisons
         judgings = {metric: self.judgings(metric) for metric in dict.fromkeys(pair.metric for pair in comparisons)}
-        check_models(runner, *((self.run_settings, config) for some in judgings.values() for _, config, _ in some))
+        check_work(runner, *((self.run_settings, config) for some in judgings.values() for _, config, _ in some))
         for title, dataset in self.sets.items():
             rated: dict[str, list[tuple[int, HumanItem]]] = {}
             for at, item in enumerate(dataset.items):
@@ -246,16 +233,14 @@ class AgreeDesign(Experiment[AgreeCell, AgreeItem]):
 
     def frames(self, items: Sequence[AgreeItem], _cells: Sequence[AgreeCell]) -> Iterator[NamedFrame]:
         """Yield the tables of the only comparison, or the overview."""
-        compared = [
-            (pair, [item for item in items if (item.set, item.metric) == (pair.set, pair.metric)])
-            for pair in self.comparisons
-        ]
-        yield from comparison_frames(*compared[0]) if self.human else overview_frames(compared)
+        pairs = [(pair, (pair.set, pair.metric)) for pair in self.comparisons]
+        compared = [(pair, [item for item in items if (item.set, item.metric) == key]) for pair, key in pairs]
+        yield from report.comparison_frames(*compared[0]) if self.human else report.overview_frames(compared)
 
     def captions(self, _cells: Sequence[AgreeCell]) -> Mapping[str, object]:
         """Return what people were asked, and what the baselines are called."""
         best = next(iter(self.sets.values())).fields.get(self.human)
-        return {"bigrams": BIGRAMS, "questeval": QUESTEVAL, "human": self.human, "best": best}
+        return {**CAPTIONS, "human": self.human, "best": best}
 
     def notes(self, _items: Sequence[AgreeItem], _cells: Sequence[AgreeCell]) -> Iterator[str]:
         """Return what is compared, and how much of it could be read."""

@@ -107,6 +107,27 @@ class Annotations:
     marked: bool = False
     """Whether the entries are spans that people have marked, and not sentences."""
 
+    @classmethod
+    def read(cls, path: str, data: bytes | None = None) -> Annotations:
+        """Return the annotations of a file, or of its content, in either format.
+
+        A file lists every sentence if it numbers its sentences, or if at least half of its entries are empty, as most
+        sentences have no error. In a file of confusing sentences only, an empty entry is a slip.
+        """
+        content = _object(path, data, "annotations", _ANNOTATIONS)
+        entries = {key: None if value is None else entries_of(path, key, value) for key, value in content.items()}
+        by_sentence = [value for value in content.values() if isinstance(value, dict)]
+        marked = any(MARKS in value for value in by_sentence)
+        listed = [] if marked else [fields for value in by_sentence for fields in value.values()]
+        empty = sum(not (fields.get("questions") or fields.get("types")) for fields in listed)
+        every = any("sentence_num" in fields for fields in listed) or 0 < len(listed) <= 2 * empty
+        return cls(one_line(Path(path).name), every, entries, marked)
+
+    def place(self, key: str, statements: Sequence[Statement]) -> PlacedAnnotations:
+        """Match the annotations of a summary to its sentences; headings do not count as sentences."""
+        entries = self.entries.get(key) or ()
+        return match_marks(entries, statements) if self.marked else match_to_sentences(entries, statements, self.every)
+
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
@@ -115,16 +136,16 @@ class Summaries:
     name: str
     texts: Mapping[str, str]
 
-
-def read_summaries(path: str, data: bytes | None = None) -> Summaries:
-    """Return the summaries of a file, or of its content, sanitized like a document. People's marks come with theirs."""
-    texts: dict[str, str] = {}
-    for key, value in _object(path, data, "summaries", _SUMMARIES).items():
-        text = value.get("summary") if isinstance(value, dict) and MARKS in value else value
-        if not isinstance(text, str | None):
-            raise UsageError(f"{_id(key)} has no text", place=path, hint=_SUMMARIES)
-        texts[key] = clean(text or "")
-    return Summaries(one_line(Path(path).name), texts)
+    @classmethod
+    def read(cls, path: str, data: bytes | None = None) -> Summaries:
+        """Return the summaries of a file, or of its content, sanitized like a document; people's marks have theirs."""
+        texts: dict[str, str] = {}
+        for key, value in _object(path, data, "summaries", _SUMMARIES).items():
+            text = value.get("summary") if isinstance(value, dict) and MARKS in value else value
+            if not isinstance(text, str | None):
+                raise UsageError(f"{_id(key)} has no text", place=path, hint=_SUMMARIES)
+            texts[key] = clean(text or "")
+        return cls(one_line(Path(path).name), texts)
 
 
 def read_references(path: str) -> dict[str, tuple[str, ...]]:
@@ -138,27 +159,11 @@ def read_references(path: str) -> dict[str, tuple[str, ...]]:
     return references
 
 
-def read_annotations(path: str, data: bytes | None = None) -> Annotations:
-    """Return the annotations of a file, or of its content, in either format.
-
-    A file lists every sentence if it numbers its sentences, or if at least half of its entries are empty, as most
-    sentences have no error. In a file of confusing sentences only, an empty entry is a slip.
-    """
-    content = _object(path, data, "annotations", _ANNOTATIONS)
-    entries = {key: None if value is None else entries_of(path, key, value) for key, value in content.items()}
-    by_sentence = [value for value in content.values() if isinstance(value, dict)]
-    marked = any(MARKS in value for value in by_sentence)
-    listed = [] if marked else [fields for value in by_sentence for fields in value.values()]
-    empty = sum(not (fields.get("questions") or fields.get("types")) for fields in listed)
-    every = any("sentence_num" in fields for fields in listed) or 0 < len(listed) <= 2 * empty
-    return Annotations(one_line(Path(path).name), every, entries, marked)
-
-
 def annotations_by_system(path: str) -> list[Annotations]:
     """Return the annotations of a file, or those of each system in the `items.json` of an experiment."""
     items = json_of(path)
     if isinstance(items, dict):
-        return [read_annotations(path)]
+        return [Annotations.read(path)]
     by_system: dict[str, dict[str, tuple[AnnotatedSentence, ...]]] = {}
     try:
         for item in items:
@@ -235,12 +240,6 @@ class PlacedAnnotations:
     unjudged: int = 0
     undecided: int = 0
     """The number of entries that call a sentence both confusing and not confusing."""
-
-
-def place_annotations(source: Annotations, key: str, statements: Sequence[Statement]) -> PlacedAnnotations:
-    """Match the annotations of a summary to its sentences; headings do not count as sentences."""
-    entries = source.entries.get(key) or ()
-    return match_marks(entries, statements) if source.marked else match_to_sentences(entries, statements, source.every)
 
 
 def _bounds(sentences: Sequence[str]) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.coherence import sentences_of
 from redraft.evaluators.statistics import mean
-from redraft.lab.agreement.annotations import place_annotations, read_annotations, read_summaries
+from redraft.lab.agreement.annotations import Annotations, Summaries
 from redraft.lab.agreement.people import (
     Dataset,
     FileProblem,
@@ -63,11 +63,8 @@ class Format:
             items = list(self._items(place, documents, problems))
         if not items:
             first = ": ".join(("", *problems[0])) if problems else ""
-            raise UsageError(
-                f"nothing in it can be read as {self.name}{first}",
-                place=path,
-                hint="name its format with --format; `redraft help agree with` lists them",
-            )
+            hint = "name its format with --format; `redraft help agree with` lists them"
+            raise UsageError(f"nothing in it can be read as {self.name}{first}", place=path, hint=hint)
         if self.name == "jsonl":
             # A field that only has 0 and 1 says whether a summary is right.
             names = dict.fromkeys(name for item in items for name in item.people)
@@ -111,17 +108,10 @@ class Format:
             missing = f"the document {one_line(document, 60)!r} is missing"
             raise UnreadableError(f"{missing}: name a file or a folder with --documents")
         source = source or text_at(row, *columns["source"])
-        return HumanItem(
-            id=f"{place} {optional_text(row, *columns.get('id', columns['system']))}".strip(),
-            document=document or content_id(source)[:12],
-            summary=" ".join(sentences) or text_at(row, *columns["summary"]),
-            people=figures,
-            source=source,
-            system=optional_text(row, *columns["system"]),
-            sentences=sentences,
-            labels=labels,
-            votes=votes,
-        )
+        identity = f"{place} {optional_text(row, *columns.get('id', columns['system']))}".strip()
+        summary = " ".join(sentences) or text_at(row, *columns["summary"])
+        head = (identity, document or content_id(source)[:12], summary, figures, source)
+        return HumanItem(*head, optional_text(row, *columns["system"]), sentences, labels, votes)
 
 
 def rows_of_entry(name: str, entry: Row) -> list[Row]:
@@ -140,9 +130,8 @@ def rows_of_entry(name: str, entry: Row) -> list[Row]:
         fields = ("consistency", "relevance", "coherence", "fluency")
         means = {field: mean([number(rating.get(field)) for rating in ratings]) for field in fields}
         votes = [[number(rating.get("consistency")) for rating in ratings]] if len(ratings) > 1 else []
-        return [
-            {**entry, "people": {field: value for field, value in means.items() if value is not None}, "votes": votes}
-        ]
+        people = {field: value for field, value in means.items() if value is not None}
+        return [{**entry, "people": people, "votes": votes}]
     if name == "summedits":
         column = "consistent" if "consistent" in entry else LABEL
         if (label := number(entry.get(column))) not in (0, 1):
@@ -152,9 +141,8 @@ def rows_of_entry(name: str, entry: Row) -> list[Row]:
         human = entry.get("human")
         figures = human if isinstance(human, Mapping) else {LABEL: entry.get(LABEL, human)}
         people = {str(key): value for key, figure in figures.items() if (value := number(figure)) is not None}
-        return [
-            {**entry, "people": people, **(_sentences(list_at(entry, "sentences")) if "sentences" in entry else {})}
-        ]
+        sentences = _sentences(list_at(entry, "sentences")) if "sentences" in entry else {}
+        return [{**entry, "people": people, **sentences}]
     return [{**entry, **(_sentences(list_at(entry, "summary_sentences")) if name == "qags" else {})}]
 
 
@@ -200,12 +188,12 @@ def _patents(entry: Row) -> list[Row]:
 
 def coherence_items(path: str, documents: str | None) -> Iterator[HumanItem]:
     """Yield the summaries of BooookScore, whose sentences are right where nobody finds them confusing."""
-    annotations = read_annotations(path)
+    annotations = Annotations.read(path)
     if not (annotations.marked or documents):
         raise UsageError("the summaries are in another file", place=path, hint="name it with --documents")
-    for key, text in read_summaries(documents or path).texts.items():
+    for key, text in Summaries.read(documents or path).texts.items():
         statements = statements_of(text)
-        verdicts = place_annotations(annotations, key, statements).verdicts
+        verdicts = annotations.place(key, statements).verdicts
         sentences = sentences_of(statements)
         labels = [not verdicts[line.id].confusing if line.id in verdicts else None for line in sentences]
         if key in annotations.entries and (judged := [label for label in labels if label is not None]):
@@ -228,9 +216,7 @@ def _merged(items: Sequence[HumanItem]) -> list[HumanItem]:
     return merged
 
 
-FORMATS: Mapping[str, Format] = {
-    name: Format(name, **entry) for name, entry in declared("formats").items() if name != "metrics"
-}
+FORMATS = {name: Format(name, **entry) for name, entry in declared("formats").items() if name != "metrics"}
 
 
 def find_format(name: str) -> Format:

@@ -108,12 +108,8 @@ def correlate(ours: Sequence[float], figures: Sequence[float], groups: Sequence[
         weights = draws(int(numbers.max()) + 1).astype(int)[:, numbers]
         resamples = (np.repeat(np.arange(len(x)), drawn) for drawn in weights)
         span = interval([tau_b(x[drawn], y[drawn]) for drawn in resamples])
-    coefficients = {
-        "p": float(stats.kendalltau(x, y).pvalue),
-        "Spearman": float(stats.spearmanr(x, y).statistic),
-        "Pearson": float(stats.pearsonr(x, y).statistic),
-    }
-    return {**row, **end_cells(span), **coefficients}
+    rest = (stats.kendalltau(x, y).pvalue, stats.spearmanr(x, y).statistic, stats.pearsonr(x, y).statistic)
+    return {**row, **end_cells(span), **dict(zip(("p", "Spearman", "Pearson"), map(float, rest), strict=True))}
 
 
 def within_documents(ours: Sequence[float], figures: Sequence[float], documents: Sequence[str]) -> Cells:
@@ -169,7 +165,5 @@ def precision_and_recall(verdicts: Sequence[bool] | Any, labels: Sequence[bool] 
     """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(labels):
         return None, None
-    precision, recall, _, _ = precision_recall_fscore_support(
-        labels, verdicts, pos_label=True, average="binary", zero_division=0.0
-    )
+    precision, recall, *_ = precision_recall_fscore_support(labels, verdicts, average="binary", zero_division=0.0)
     return float(precision) if np.any(verdicts) else None, float(recall) if np.any(labels) else None

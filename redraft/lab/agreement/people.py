@@ -69,35 +69,30 @@ class Dataset:
     items: tuple[HumanItem, ...]
     troubles: tuple[FileProblem, ...] = ()
 
+    def measured(self, metric: str) -> list[str]:
+        """Return the fields of human judgments that a metric measures."""
+        metrics = declared("formats")["metrics"]
+        return [name for name in self.fields if metric in metrics.get(name, ())]
 
-def measured_fields(dataset: Dataset, metric: str) -> list[str]:
-    """Return the fields of human judgments that a metric measures."""
-    metrics = declared("formats")["metrics"]
-    return [name for name in dataset.fields if metric in metrics.get(name, ())]
+    def field(self, metric: str, name: str | None) -> str:
+        """Return the named field of human judgments, or the one that the metric measures; raise if neither is there."""
+        fields = list(self.fields)
+        candidates = fields if name else self.measured(metric) or (fields if len(fields) == 1 else [])
+        if name and name not in fields:
+            raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
+        if not candidates:
+            problem = f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures"
+            raise UsageError(problem, hint=f"say which: --human {fields[0]}")
+        return name or candidates[0]
 
-
-def human_field(dataset: Dataset, metric: str, name: str | None) -> str:
-    """Return the named field of human judgments, or the one that the metric measures; raise if neither is there."""
-    fields = list(dataset.fields)
-    candidates = fields if name else measured_fields(dataset, metric) or (fields if len(fields) == 1 else [])
-    if name and name not in fields:
-        raise UsageError(f"--human: people were not asked about {name!r}", hint=f"choose from {', '.join(fields)}")
-    if not candidates:
-        raise UsageError(
-            f"people were asked about {', '.join(fields)}, and it is unclear which of these {metric} measures",
-            hint=f"say which: --human {fields[0]}",
-        )
-    return name or candidates[0]
-
-
-def sample_items(dataset: Dataset, size: int | None) -> Dataset:
-    """Return all items, or at most this many: those of randomly drawn documents, the last one possibly in part."""
-    if size is None or size >= len(dataset.items):
-        return dataset
-    documents = sorted({item.document for item in dataset.items})
-    order = {name: at for at, name in enumerate(Random(_SEED).sample(documents, len(documents)))}
-    chosen = sorted(range(len(dataset.items)), key=lambda n: (order[dataset.items[n].document], n))[:size]
-    return replace(dataset, items=tuple(dataset.items[n] for n in sorted(chosen)))
+    def sample(self, size: int | None) -> Dataset:
+        """Return all items, or at most this many: those of randomly drawn documents, the last one possibly in part."""
+        if size is None or size >= len(self.items):
+            return self
+        documents = sorted({item.document for item in self.items})
+        order = {name: at for at, name in enumerate(Random(_SEED).sample(documents, len(documents)))}
+        chosen = sorted(range(len(self.items)), key=lambda n: (order[self.items[n].document], n))[:size]
+        return replace(self, items=tuple(self.items[n] for n in sorted(chosen)))
 
 
 _CONVERT = """convert it to JSON lines with pandas and pyarrow:
@@ -168,9 +163,8 @@ def read_texts_by_id(path: str | None) -> dict[str, str]:
         ids = [str(content[name]) for name in _IDS if isinstance(content.get(name), str | int)]
         values = [content[name] for name in _TEXTS if isinstance(content.get(name), str | list)]
         if ids and values:
-            library |= dict.fromkeys(
-                ids, clean(" ".join(map(str, [values[0]] if isinstance(values[0], str) else values[0])))
-            )
+            text = values[0] if isinstance(values[0], str) else " ".join(map(str, values[0]))
+            library |= dict.fromkeys(ids, clean(text))
         else:
             library |= {name: clean(value) for name, value in content.items() if isinstance(value, str)}
     return library

@@ -17,21 +17,13 @@ from sklearn.metrics import roc_auc_score
 from redraft.domain import Evaluation, computed
 from redraft.evaluators.consistency import Consistency, rouge1
 from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.reference.keyfacts import UNJUDGED, share
+from redraft.evaluators.reference.keyfacts import share
 from redraft.evaluators.statistics import mean
-from redraft.lab.agreement.measures import (
-    Cells,
-    between_systems,
-    beyond_chance,
-    cohens_kappa,
-    compare_verdicts,
-    correlate,
-    precision_and_recall,
-    tau_b,
-    within_documents,
-)
+from redraft.lab.agreement import measures
+from redraft.lab.agreement.measures import Cells
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.declared import declared
+from redraft.lab.doctor.controls import judged_entries
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import frame_of
 from redraft.lab.experiments.runner import Item
@@ -47,6 +39,8 @@ BIGRAMS = "share of bigrams in the document"
 QUESTEVAL = "QuestEval-like"
 """Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
 threshold. The coverage figure is also QAEval's."""
+CAPTIONS = {"bigrams": BIGRAMS, "questeval": QUESTEVAL}
+"""What the baselines are called in captions."""
 _ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
 """The detail of a metric that lists its answers."""
 _STATUSES = ("unjudged", "not applicable", "failed", "not made")
@@ -133,13 +127,8 @@ def score_frame(dataset: Dataset, human: str, scores: Mapping[Any, Sequence[floa
     """Return a row for each judge and item that people rated: `judge`, `document`, `system`, `people`, `ours`, and
     `filled`, in which a missing score is the mean of the judge's others."""
     items = dataset.items
-    rated = pd.DataFrame(
-        {
-            "document": [item.document for item in items],
-            "system": [item.system for item in items],
-            "people": pd.Series([item.people.get(human) for item in items], dtype=float),
-        }
-    )
+    rows = [(item.document, item.system, item.people.get(human)) for item in items]
+    rated = pd.DataFrame(rows, columns=["document", "system", "people"]).astype({"people": float})
     frames = []
     for judge, values in scores.items():
         ours = pd.Series(values, dtype=float)
@@ -170,16 +159,16 @@ def correlations(rows: pd.DataFrame, *, with_intervals: bool = False) -> dict[st
     systems' means; intervals take a while."""
     rows = rows.dropna(subset="ours")
     documents = rows["document"].tolist() if with_intervals else []
-    by_per = {"summaries": correlate(rows["ours"], rows["people"], documents)}
+    by_per = {"summaries": measures.correlate(rows["ours"], rows["people"], documents)}
     if rows["system"].nunique() > 1 and "" not in set(rows["system"]):
-        by_per["systems"] = between_systems(rows["ours"], rows["people"], rows["system"], documents)
+        by_per["systems"] = measures.between_systems(rows["ours"], rows["people"], rows["system"], documents)
     return by_per
 
 
 def system_tau(rows: pd.DataFrame) -> float | None:
     """Return tau-b of the systems' means over all summaries."""
     means = rows.groupby("system")[["filled", "people"]].mean().dropna()
-    return tau_b(means["filled"], means["people"])
+    return measures.tau_b(means["filled"], means["people"])
 
 
 def comparison_frames(comparison: RatedSet, items: Iterable[AgreeItem]) -> Iterator[NamedFrame]:
@@ -208,14 +197,14 @@ def _score_rows(comparison: RatedSet, columns: Sequence[Column]) -> dict[str, li
         if several_documents is None:
             several_documents, several_systems = bool(documents.duplicated().any()), "systems" in by_per
         head, pairs = {"judge": judge, "of": rated, "summaries": len(of_judge)}, by_per["summaries"]
-        tau = tau_b(with_people["filled"].dropna(), with_people["people"])
+        tau = measures.tau_b(with_people["filled"].dropna(), with_people["people"])
         labels = [value >= best for value in figures] if best else []
         area = float(roc_auc_score(labels, ours)) if len(set(labels)) == 2 else None
         rows["agreement"].append({**head, **pairs, "tau, all": tau, "AUC": area})
         if several_documents and len(of_judge):
-            rows["documents"].append({"judge": judge, **within_documents(ours, figures, documents)})
+            rows["documents"].append({"judge": judge, **measures.within_documents(ours, figures, documents)})
         if several_systems:
-            systems = by_per.get("systems") or between_systems(ours, figures, of_judge["system"], documents)
+            systems = by_per.get("systems") or measures.between_systems(ours, figures, of_judge["system"], documents)
             row = {"judge": judge, "systems": systems["n"], **systems, "tau, all": system_tau(with_people)}
             rows["systems"].append(row)
     return rows
@@ -236,16 +225,11 @@ def _sentences(columns: Iterable[Column]) -> Iterator[Cells]:
             continue
         ours, labels = decided["ours"].astype(bool).tolist(), decided["people"].astype(bool).tolist()
         wrong = [not label for label in sentences["people"]]
-        yield {
-            "judge": column[0].method,
-            "judged": len(decided),
-            "of": len(sentences),
-            "wrong": sum(wrong),
-            **compare_verdicts(ours, labels, decided["document"]),
-            "found of all": precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[1],
-            "kappa": cohens_kappa(labels, ours),
-            **beyond_chance(list(zip(labels, ours, strict=True))),
-        }
+        head = {"judge": column[0].method, "judged": len(decided), "of": len(sentences), "wrong": sum(wrong)}
+        found = measures.precision_and_recall([verdict is False for verdict in sentences["ours"]], wrong)[1]
+        kinds = measures.compare_verdicts(ours, labels, decided["document"])
+        agreement = measures.beyond_chance(list(zip(labels, ours, strict=True)))
+        yield {**head, **kinds, "found of all": found, "kappa": measures.cohens_kappa(labels, ours), **agreement}
 
 
 def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
@@ -260,11 +244,11 @@ def _raters(dataset: Dataset, columns: Iterable[Column]) -> Iterator[Cells]:
         ]
         sides = pd.DataFrame(verdicts, columns=["first", "second"], dtype=object).dropna()
         head = {"one": first[0].method, "other": second[0].method, "items": len(scores)}
-        figures = {"kappa": cohens_kappa(*(sides[side].tolist() for side in sides))}
-        figures["tau-b"] = tau_b(scores["first"], scores["second"])
-        yield {**head, **beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
+        figures = {"kappa": measures.cohens_kappa(*(sides[side].tolist() for side in sides))}
+        figures["tau-b"] = measures.tau_b(scores["first"], scores["second"])
+        yield {**head, **measures.beyond_chance(scores.to_numpy().tolist(), "interval"), **figures}
     if votes := [row for item in dataset.items for row in item.votes]:
-        yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **beyond_chance(votes, "interval")}
+        yield {"one": _PEOPLE, "other": "each other", "items": len(votes), **measures.beyond_chance(votes, "interval")}
 
 
 def _counts(comparison: RatedSet, columns: Iterable[Column]) -> Iterator[Cells]:
@@ -274,13 +258,9 @@ def _counts(comparison: RatedSet, columns: Iterable[Column]) -> Iterator[Cells]:
     for column in columns:
         counts = Counter(spaced(item.outcome) if item.status == "done" else item.status for item in column)
         judged, unjudged = (sum(item.verdicts[side] for item in column) for side in (0, 1))
-        yield {
-            "by": column[0].method,
-            "items": len(column),
-            "figures": counts["scored"],
-            **{status: counts[status] for status in _STATUSES},
-            "items unjudged": share(unjudged, unjudged + judged),
-        }
+        head = {"by": column[0].method, "items": len(column), "figures": counts["scored"]}
+        statuses = {status: counts[status] for status in _STATUSES}
+        yield {**head, **statuses, "items unjudged": share(unjudged, unjudged + judged)}
 
 
 def overview_frames(compared: Iterable[tuple[RatedSet, Iterable[AgreeItem]]]) -> Iterator[NamedFrame]:
@@ -315,11 +295,9 @@ def scores_by_method(comparison: RatedSet, columns: Iterable[Column]) -> dict[tu
         alike = (f"{QUESTEVAL} ({judge})", asked)
         # All readings of the same answers give this the same scores.
         if comparison.metric in _ANSWERS and alike not in scores:
-            scores[alike] = []
-            for item in column:
-                answers = item.evaluation.details.get(_ANSWERS[item.metric]) if item.evaluation else None
-                listed = answers if isinstance(answers, list) else []
-                decided = [answer for answer in listed if answer["verdict"] != UNJUDGED]
-                scores[alike] += [mean([rouge1(answer["found"], answer["expected"]) for answer in decided])]
+            decided = (judged_entries(item.evaluation, _ANSWERS[item.metric]) for item in column)
+            scores[alike] = [
+                mean([rouge1(answer["found"], answer["expected"]) for answer in of_item]) for of_item in decided
+            ]
         scores[judge, setting] = [item.score for item in column]
     return scores

@@ -16,21 +16,10 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.coherence import sentences_of
 from redraft.evaluators.statistics import mean
+from redraft.lab.agreement import sheets
 from redraft.lab.agreement.annotations import MARKS, PAIRS, Annotations, Summaries, entries_of
 from redraft.lab.agreement.measures import Cells, beyond_chance, cohens_kappa, compare_verdicts, share_cells
 from redraft.lab.agreement.people import FileProblem, Ratings, json_of, read_entries
-from redraft.lab.agreement.sheets import (
-    KINDS,
-    MARGINS,
-    SheetRow,
-    is_released,
-    majority,
-    margin_of_error,
-    read_answers,
-    rows_of_sheet,
-    run_rows,
-    sample_size,
-)
 from redraft.lab.declared import make_table
 from redraft.lab.experiments.frames import frame_of, pairs
 from redraft.lab.experiments.longsumeval import REFINING
@@ -47,7 +36,7 @@ _MAX_RUNS = 8
 def runs_of_experiment(folder: str, what: str, *, every: bool) -> list[str]:
     """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
     those that refine. About facts, queries and questions there is one run for each document."""
-    once = what != "answers" and KINDS[what].dimensions
+    once = what != "answers" and sheets.KINDS[what].dimensions
     # The first run for each key: the document where a sheet is about it, and else the run itself.
     runs: dict[tuple[str, ...], str] = {}
     for _, content in read_entries(str(Path(folder).expanduser() / "items.json")):
@@ -64,7 +53,7 @@ def verdict_frame(store: Store, runs: Sequence[str], what: str) -> pd.DataFrame:
     """Return a row for each verdict of each judge: `judge`, `content`, `group`, `verdict`, and what people are `shown`
     and `asked`."""
     columns = ("judge", "content", "group", "verdict", "asked", "shown")
-    rows = (row for run in dict.fromkeys(runs) for row in run_rows(store, run, what))
+    rows = (row for run in dict.fromkeys(runs) for row in sheets.run_rows(store, run, what))
     frame = frame_of(({column: getattr(row, column) for column in columns} for row in rows), columns)
     return frame.drop_duplicates(["judge", "content"])
 
@@ -87,38 +76,36 @@ def sheet_report(
     about = {name: key for name in answers if (key := name.rpartition("/")[2]) in questions.index}
     if not about:
         raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
-    decided = {name: answer for name in about if (answer := majority(answers[name])) is not None}
+    decided = {name: answer for name in about if (answer := sheets.majority(answers[name])) is not None}
     basis = (
-        f"Based on {len(decided)} of {len(answers)} rows; {len(about) - len(decided)} without a majority,"
+        f"Based on {len(decided)} of {len(answers)} rows; {len(about) - len(decided)} without a sheets.majority,"
         f" {len(answers) - len(about)} not from a run in this database; {len(problems)} answers"
         " unreadable."
     )
     majorities = verdicts["content"].map({about[name]: answer for name, answer in decided.items()})
     answered, judges = verdicts.assign(people=majorities)[majorities.notna()], verdicts["judge"].unique()
     population = int((verdicts["judge"] == judges[0]).sum())
-    sizes = {f"rows for ±{100 * margin:g}%": sample_size(population, margin) for margin in MARGINS}
-    sample = (len(decided), population, margin_of_error(len(decided), population), *sizes.values())
+    sizes = {f"rows for ±{100 * margin:g}%": sheets.sample_size(population, margin) for margin in sheets.MARGINS}
+    sample = (len(decided), population, sheets.margin_of_error(len(decided), population), *sizes.values())
     tables = [
-        (validity_table if KINDS[what].dimensions else verdict_table)(answered, judges, what, basis),
+        (validity_table if sheets.KINDS[what].dimensions else verdict_table)(answered, judges, what, basis),
         *([_judge_table(answered, basis)] if len(judges) > 1 else ()),
         people_table([answers[name] for name in about], basis),
         make_table("agree", "sample", basis, [sample], more=[*sizes]),
         make_table("agree", "unreadable", basis, problems),
     ]
-    of_judges = {
-        key: dict(zip(rows["judge"], rows["verdict"], strict=True)) for key, rows in verdicts.groupby("content")
-    }
+    of_judges = {key: dict(zip(row["judge"], row["verdict"], strict=True)) for key, row in verdicts.groupby("content")}
     items: list[Mapping[str, object]] = []
     for name, key in about.items():
         item = {"id": name, "judge": next(iter(of_judges[key].values())), "people": answers[name]}
         more = {"judges": of_judges[key]} if len(judges) > 1 else {}
-        items.append({**item, "majority": decided.get(name), **more})
+        items.append({**item, "sheets.majority": decided.get(name), **more})
     every += [run for run in runs if run not in every]
     rest = f" and {len(every) - _MAX_RUNS} more" if len(every) > _MAX_RUNS else ""
     asks = " ".join(questions[list(about.values())].unique())
     lines = (f"runs: {', '.join(every[:_MAX_RUNS])}{rest}", f"people were asked: {asks}")
     settings = {"what": what, "runs": every}
-    return Report("sheet", f"{KINDS[what].title}: what people say", lines, settings, tuple(tables), items)
+    return Report("sheet", f"{sheets.KINDS[what].title}: what people say", lines, settings, tuple(tables), items)
 
 
 def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
@@ -127,10 +114,8 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     judges = list(verdicts["judge"].unique())
     common = verdicts[verdicts.groupby("content")["verdict"].transform("size") == len(judges)]
     if len(judges) < 2 or common.empty:
-        raise UsageError(
-            f"these runs have no {what} that two judges have judged",
-            hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator",
-        )
+        hint = "name runs on one summary, or of `redraft keyfacts` with one --judge and several --set validator"
+        raise UsageError(f"these runs have no {what} that two judges have judged", hint=hint)
     by_row = [rows for _, rows in common.groupby("content", sort=False)]
     differing = [
         {**rows["shown"].iloc[0], "asked": rows["asked"].iloc[0]}
@@ -140,22 +125,18 @@ def judges_report(store: Store, runs: Sequence[str], what: str) -> Report:
     ]
     basis = f"Based on {len(by_row)} rows that all {len(judges)} have judged."
     about = (f"judges: {', '.join(judges)}", f"they differ on {len(differing)} of {len(by_row)} rows")
-    title, settings = f"{KINDS[what].title}: judges side by side", {"what": what, "runs": list(runs)}
+    title, settings = f"{sheets.KINDS[what].title}: judges side by side", {"what": what, "runs": list(runs)}
     return Report("judges", title, about, settings, (_judge_table(common, basis),), differing)
 
 
-_SIDES = {
-    (True, True): "both yes",
-    (False, False): "both no",
-    (True, False): "first only",
-    (False, True): "second only",
-}
+_SIDES = {(True, True): "both yes", (False, False): "both no"}
+_SIDES |= {(True, False): "first only", (False, True): "second only"}
 
 
 def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
     """Return how any two judges agree, by dimension."""
     rows: list[Cells] = []
-    dimensions = {name for kind in KINDS.values() for name in kind.dimensions}
+    dimensions = {name for kind in sheets.KINDS.values() for name in kind.dimensions}
     for head, both in pairs(verdicts, "judge", ["content"]):
         of_dimensions = [of_group for of_group in both.groupby("group", sort=False) if of_group[0] in dimensions]
         for group, of_group in (*(of_dimensions if both["verdict"].notna().any() else ()), (_ALL, both)):
@@ -169,7 +150,7 @@ def _judge_table(verdicts: pd.DataFrame, basis: str) -> Table:
 
 def validity_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basis: str) -> Table:
     """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
-    kind, judge_column = KINDS[what], "validator" if what == "facts" else "judge"
+    kind, judge_column = sheets.KINDS[what], "validator" if what == "facts" else "judge"
     rows: list[Cells] = []
     judgments = {"pass": True, "fail": False} if what == "facts" else {"asked": None}
     for judge, (name, passed) in product(judges, judgments.items()):
@@ -195,7 +176,7 @@ def verdict_table(answered: pd.DataFrame, judges: Sequence[str], what: str, basi
         counts = {"rows": len(of_judge), yes: int(labels.sum()), no: int((~labels).sum())}
         figures = compare_verdicts(verdicts.to_numpy(), labels.to_numpy(), of_judge["content"], yes, no)
         rows.append({"judge": judge, **counts, **figures, "accuracy": accuracy})
-    return make_table("agree", "verdicts", basis, rows, kind=KINDS[what].title, yes=yes, no=no)
+    return make_table("agree", "verdicts", basis, rows, kind=sheets.KINDS[what].title, yes=yes, no=no)
 
 
 def people_table(ratings: Ratings, basis: str) -> Table:
@@ -211,15 +192,19 @@ _RELEASED = {"Agree": "agree", "Partially agree": "partly", "Don't agree": "disa
 _TIE = "tie"
 
 
-def coherence_rows(what: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]) -> Iterator[SheetRow]:
+def coherence_rows(
+    what: str, summaries: Sequence[Summaries], annotations: Sequence[Annotations]
+) -> Iterator[sheets.SheetRow]:
     """Yield the rows of a sheet: all annotated errors of several files by summary, of which it cannot be seen which
     file one is from; every sentence; or the four questions about each pair of summaries, in random order. An error that
     several files have is a row for each."""
 
-    def row(shown: dict[str, str], about: object, group: str = "", choices: dict[str, str] | None = None) -> SheetRow:
+    def row(
+        shown: dict[str, str], about: object, group: str = "", choices: dict[str, str] | None = None
+    ) -> sheets.SheetRow:
         identity = f"summaries/{what}/{content_id(repr(about))[:_LETTERS]}"
-        asked = KINDS[what].dimensions.get(group, KINDS[what].asked)
-        return SheetRow(identity, shown, None, group, asked, choices=choices or {})
+        asked = sheets.KINDS[what].dimensions.get(group, sheets.KINDS[what].asked)
+        return sheets.SheetRow(identity, shown, None, group, asked, choices=choices or {})
 
     if what == "preferences":
         for key, first, second, choices in _pairs(*summaries):
@@ -264,7 +249,7 @@ def coherence_report(
 ) -> Report:
     """Return how many annotations people find right, by the file or the source that they are from, or which of two
     systems people prefer, by aspect: by the answers in sheets and in files that BooookScore released."""
-    by_row, problems = read_answers(paths, what)
+    by_row, problems = sheets.read_answers(paths, what)
     choices_of: dict[str, dict[str, Mapping[str, str]]] = {}
     for row in coherence_rows(what, summaries, annotations):
         choices_of.setdefault(row.id, {})[row.group] = row.choices
@@ -274,12 +259,12 @@ def coherence_report(
         for group, choices in choices_of.get(key, {}).items()
         for n, word in enumerate(words)
     ]
-    for path in filter(is_released, paths):
+    for path in filter(sheets.is_released, paths):
         answers += released_answers(path, what, summaries)
     frame = frame_of((dict(zip(_ANSWER, answer, strict=True)) for answer in answers), _ANSWER)
     keys = list(frame["row"].unique())
     basis = f"Based on {len(keys)} of {len({*keys, *by_row})} rows, those that the files given have."
-    names, groups = KINDS[what].choices, [*(source.name for source in annotations), *frame["group"]]
+    names, groups = sheets.KINDS[what].choices, [*(source.name for source in annotations), *frame["group"]]
     if what == "preferences":
         names, groups = [*(file.name for file in summaries), _TIE], [*ASPECTS]
     counted: list[dict[str, Any]] = []
@@ -300,7 +285,7 @@ def coherence_report(
         make_table("agree", "unreadable", basis, problems),
     )
     items = [{"id": row, "answers": of_row} for row, of_row in zip(keys, ratings, strict=True)]
-    return Report("sheet", f"{KINDS[what].title}: what people say", (), {"what": what}, tables, items)
+    return Report("sheet", f"{sheets.KINDS[what].title}: what people say", (), {"what": what}, tables, items)
 
 
 _ANSWER = ("row", "group", "person", "answer")
@@ -335,8 +320,8 @@ def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
     marked: dict[str, dict[str, Any]] = {
         key: {"summary": text, MARKS: [], PAIRS: []} for key, text in file.texts.items()
     }
-    for place, row in rows_of_sheet(path):
-        span, question, types, second_span = (row.get(name, "") for name in KINDS["marks"].columns)
+    for place, row in sheets.rows_of_sheet(path):
+        span, question, types, second_span = (row.get(name, "") for name in sheets.KINDS["marks"].columns)
         if not span:
             continue
         if (key := row.get("of", "")) not in marked:

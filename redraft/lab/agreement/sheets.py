@@ -24,6 +24,7 @@ from redraft.evaluators.factual import STATED, SUPPORTED, Faithfulness, KeyfactR
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.lab.agreement.people import FileProblem, data_text, json_of
 from redraft.lab.declared import declared
+from redraft.lab.doctor.controls import judged_entries
 from redraft.report.history.judges import judges_of
 from redraft.report.history.results import document_read, read_result
 from redraft.report.tables import in_csv
@@ -260,9 +261,7 @@ class _JudgedRun:
 
     def _items(self, metric: str, detail: str) -> list[Mapping[str, Any]]:
         """Return the items of a metric that have a verdict."""
-        evaluation = self.result.evaluations.get(metric)
-        listed = evaluation.details.get(detail) if evaluation else None
-        return [item for item in (listed if isinstance(listed, list) else ()) if item["verdict"] != UNJUDGED]
+        return judged_entries(self.result.evaluations.get(metric), detail)
 
     def _trees(self, what: str) -> Iterator[tuple[Tree, str]]:
         """Yield the trees of key facts, each with the passage that it is about."""

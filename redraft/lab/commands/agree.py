@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _option = partial(options.typed_option, section="summary")
+_metric = partial(options.typed_option, "--metric", section="judging", metavar="NAME")
 _shared = options.grouped(
     _option(
         "--items",
@@ -66,13 +67,7 @@ _shared = options.grouped(
     help="The documents, if not in FILE or next to it: a file of texts by id, or a folder.",
 )
 @_option("--human", metavar="FIELD", help="Which of the annotations to use.  [default: what the metric measures]")
-@options.typed_option(
-    "--metric",
-    "metrics",
-    section="judging",
-    metavar="NAME",
-    help="Metric to compare with people.  [default: consistency, or the --rubric]",
-)
+@_metric("metrics", help="Metric to compare with people.  [default: consistency, or the --rubric]")
 @_shared
 def with_(file: str, format_: str, documents: str | None, items: int | None, **values: Any) -> int:
     """Compare judges with people's annotations in a file."""
@@ -80,15 +75,14 @@ def with_(file: str, format_: str, documents: str | None, items: int | None, **v
     require_lab("redraft agree")
     from redraft.cli.settings_file import rubrics_given
     from redraft.lab.agreement.formats import find_format
-    from redraft.lab.agreement.people import human_field, sample_items
 
-    dataset = sample_items(find_format(format_).read(file, documents), items)
+    dataset = find_format(format_).read(file, documents).sample(items)
     stated = rubrics_given(values["rubric"])
     metric: str = values["metrics"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
     if stated and metric not in stated:
         hint = f"say which one is compared with people: --metric {next(iter(stated))}"
         raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
-    return _compare({dataset.name: dataset}, (metric,), human_field(dataset, metric, values["human"]), values)
+    return _compare({dataset.name: dataset}, (metric,), dataset.field(metric, values["human"]), values)
 
 
 def _compare(sets: Mapping[str, Dataset], metrics: tuple[str, ...], human: str, values: Mapping[str, Any]) -> int:
@@ -101,11 +95,8 @@ def _compare(sets: Mapping[str, Dataset], metrics: tuple[str, ...], human: str, 
 
 @lab_command("table")
 @click.argument("files", nargs=-1, required=True, metavar="FORMAT=FILE...")
-@options.typed_option(
-    "--metric",
+@_metric(
     "metrics",
-    section="judging",
-    metavar="NAME",
     multiple=True,
     default=("consistency", "coverage"),
     help="Metric to compare with people, where they were asked about it; may be repeated.",
@@ -115,7 +106,6 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     """Compare judges with people's annotations from several files, in one table."""
     require_lab("redraft agree table")
     from redraft.lab.agreement.formats import find_format
-    from redraft.lab.agreement.people import sample_items
 
     parts = [word.partition("=")[::2] for word in files]
     if wrong := [name for name, file in parts if not file]:
@@ -124,7 +114,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], **values: Any) -> i
     formats, sets = [name for name, _ in parts], {}
     for name, file in parts:
         title = name if formats.count(name) == 1 else f"{name} {Path(file).stem}"
-        sets[title] = sample_items(find_format(name).read(file), values["items"])
+        sets[title] = find_format(name).read(file).sample(values["items"])
     return _compare(sets, metrics, "", values)
 
 
@@ -150,7 +140,7 @@ _experiment = _option("--experiment", metavar="DIR", help="The runs of an experi
 def _coherence_files(what: str, values: Mapping[str, Any], answers: Sequence[str] = ()) -> tuple[Any, Any]:
     """Return the summaries and the annotations that a sheet on coherence is made of, or that its `answers` are about.
     Raise if there are not as many summaries as needed, or no annotations where it compares these."""
-    from redraft.lab.agreement.annotations import annotations_by_system, read_summaries
+    from redraft.lab.agreement.annotations import Summaries, annotations_by_system
     from redraft.lab.agreement.sheets import KINDS, is_released
 
     kind, summaries, annotations = KINDS[what], values["summaries"], values["annotations"]
@@ -161,7 +151,7 @@ def _coherence_files(what: str, values: Mapping[str, Any], answers: Sequence[str
         hint = "`redraft agree sheet --help` has an example of each"
         raise UsageError(f"a sheet of {what} needs {needs}", hint=hint)
     by_system = [of_system for annotation in annotations for of_system in annotations_by_system(annotation)]
-    return [read_summaries(summary) for summary in summaries], by_system
+    return [Summaries.read(summary) for summary in summaries], by_system
 
 
 def _runs(runs: tuple[str, ...], values: Mapping[str, Any], what: str, *, every: bool) -> list[str]:
@@ -203,40 +193,31 @@ def sheet(
     runs: tuple[str, ...], what: Any, margin: float | None, confidence: float, output: str | None, **values: Any
 ) -> int:
     """Write a sheet for people."""
-    from redraft.lab.agreement.sheets import (
-        KINDS,
-        draw_sample,
-        margin_of_error,
-        questions,
-        sample_size,
-        sheet_csv,
-        stored_answers,
-        unique_rows,
-    )
+    from redraft.lab.agreement import sheets
 
     size, answers, accuracy = values["size"], {}, ""
-    if KINDS[what].files:
+    if sheets.KINDS[what].files:
         if runs:
             raise UsageError(f"a sheet of {what} is made of files, not of runs", hint="leave out the runs")
         require_lab(f"a sheet of {what}")
         from redraft.lab.agreement.sheet_reports import coherence_rows
 
         files, lacking = _coherence_files(what, values), "there is nothing to ask about"
-        lacking = "the two files have no id in common" if KINDS[what].files == 2 else lacking
-        rows = unique_rows(coherence_rows(what, *files), what, lacking)
-        drawn = {*draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size)}
+        lacking = "the two files have no id in common" if sheets.KINDS[what].files == 2 else lacking
+        rows = sheets.unique_rows(coherence_rows(what, *files), what, lacking)
+        drawn = {*sheets.draw_sample(list(dict.fromkeys(row.shown["of"] for row in rows)), size)}
         chosen = [row for row in rows if row.shown["of"] in drawn]
     else:
         if values["summaries"] or values["annotations"]:
             raise UsageError(f"a sheet of {what} needs a run, and no files", hint="`redraft runs` lists the runs")
         with parse_options.store_to_read(values["db"]) as store:
             names = _runs(runs, values, what, every=False)
-            rows = questions(store, names, what)
-            answers = stored_answers(store, names, what, rows)
-        chosen = draw_sample(rows, sample_size(len(rows), margin, confidence) if margin else size)
-        off_by = margin_of_error(len(chosen), len(rows), confidence) or 0.0
+            rows = sheets.questions(store, names, what)
+            answers = sheets.stored_answers(store, names, what, rows)
+        chosen = sheets.draw_sample(rows, sheets.sample_size(len(rows), margin, confidence) if margin else size)
+        off_by = sheets.margin_of_error(len(chosen), len(rows), confidence) or 0.0
         accuracy = f"; shares are accurate to ±{off_by:.1%} ({100 * confidence:g}%)"
-    write_text(sheet_csv(chosen, values["people"], answers), output)
+    write_text(sheets.sheet_csv(chosen, values["people"], answers), output)
     if not values["quiet"]:
         say(f"{len(chosen)} of {len(rows)} rows{accuracy}")
     return DONE
@@ -316,13 +297,7 @@ _LONGEST = 100
     help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
 @options.settings(JUDGES_ADDRESS)
-@options.typed_option(
-    "--metric",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
-    help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
-)
+@_metric(multiple=True, help="Metric to test it with; may be repeated.  [default: all that the judge supports]")
 @delivery.window_option("the judge's own if known, else 8192")
 @options.settings("prompts", "replies")
 @options.limit_options

@@ -17,20 +17,11 @@ from redraft.cli.output_files import check_output, hand_over, write_text
 from redraft.cli.sections import Command
 from redraft.cli.terminal import DONE, SHORT, say, say_reading
 from redraft.errors import UsageError
-from redraft.fields import Settings, option_of
+from redraft.fields import option_of
 from redraft.lab.commands import delivery
 from redraft.lab.commands.delivery import lab_command, lab_group
 from redraft.lab.declared import require_lab
-from redraft.lab.experiments.orders import (
-    Asked,
-    ChunkSizeOrder,
-    ContextOrder,
-    GridOrder,
-    HamletOrder,
-    LongSumEvalOrder,
-    NamedModel,
-    QaOrder,
-)
+from redraft.lab.experiments.orders import ORDERS, Asked, NamedModel
 from redraft.order import JUDGES_ADDRESS
 from redraft.settings import EXTRACTIVE, JudgeConfig, ModelSettings
 from redraft.text.words import count
@@ -38,11 +29,13 @@ from redraft.text.words import count
 if TYPE_CHECKING:
     from redraft.lab.experiments.sources import Corpus
 
+_option = partial(options.typed_option, section="summary")
 Option = Callable[[Any], Any]
 Given = Mapping[str, Any]
+_ANY_MODEL = "extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml"
 
 
-def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
+def models_that(does: str, *, required: bool = False) -> Option:
     """The option that names the models of an experiment."""
     return options.option(
         "--model",
@@ -53,14 +46,19 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
         required=required,
         metavar="NAME",
         found="model",
-        help=f"Model that {does}: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
-        " redraft.toml; may be repeated.",
+        help=f"Model that {does}: {_ANY_MODEL}; may be repeated.",
     )
 
 
-def order_options(*orders: type[Settings]) -> Callable[[F], F]:
-    """The options of orders, each once, under the names of their fields."""
-    fields = {name: order for order in reversed(orders) for name in order.model_fields}
+def judges_that(does: str, *, required: bool = False) -> Option:
+    """The options that name the models that judge, and say where they are."""
+    judges = options.of_field(JudgeConfig, "judges", required=required, help=f"Model that {does}")
+    return options.grouped(judges, options.settings(JUDGES_ADDRESS))
+
+
+def order_options(*kinds: str) -> Callable[[F], F]:
+    """The options of the orders of some experiments, each once, under the names of their fields."""
+    fields = {name: ORDERS[kind] for kind in reversed(kinds) for name in ORDERS[kind].model_fields}
     choices: list[Callable[[F], F]] = []
     for name, order in fields.items():
         if (declared := option_of(order, name)) is None:
@@ -72,15 +70,11 @@ def order_options(*orders: type[Settings]) -> Callable[[F], F]:
     return options.grouped(*choices)
 
 
-judges = options.of_field(
-    JudgeConfig,
-    "judges",
-    help="Model that judges, each separately; the first also asks the questions and finds the key facts.  [default: the"
-    " first --model]",
+judges = judges_that(
+    "judges, each separately; the first also asks the questions and finds the key facts.  [default: the first --model]"
 )
-summaries = options.typed_option(
+summaries = _option(
     "--summaries",
-    section="summary",
     multiple=True,
     metavar="DIR|FILE",
     help="Existing summaries: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
@@ -100,9 +94,8 @@ corpus_options = options.grouped(
         metavar="N",
         help="Leave out documents with fewer tokens.",
     ),
-    options.typed_option(
+    _option(
         "--reference",
-        section="summary",
         metavar="FILE|DIR|dataset",
         help="An existing summary of SOURCE. It is the baseline, it sets the length if --words does not, and a judge"
         " that asks questions sees it. For several documents: DIR/DOCUMENT.txt, JSONL with document and summary, or"
@@ -139,15 +132,9 @@ def asked_of(values: Given, corpus: Corpus) -> Asked:
     named = parse_options.typed(values, ("judges",)) if values.get("annotations") else values
     names = tuple(dict.fromkeys(named.get("judges", ()))) or tuple(writer.name for writer in writers[:1])
     names = names or ((EXTRACTIVE,) if values.get("annotations") == () else ())
-    return Asked(
-        values,
-        writers,
-        tuple(_judge(values, name) for name in names),
-        partial(parse_options.judging, {**values, "judges": names}),
-        sets=corpus.sets,
-        references=corpus.references,
-        documents=tuple(corpus.documents),
-    )
+    judging = partial(parse_options.judging, {**values, "judges": names})
+    judges, documents = tuple(_judge(values, name) for name in names), tuple(corpus.documents)
+    return Asked(values, writers, judges, judging, corpus.sets, corpus.references, documents)
 
 
 def _judge(values: Given, name: str) -> NamedModel:
@@ -175,12 +162,16 @@ def _named(values: Given, model: str) -> NamedModel:
 
 
 def _experiment(
-    module: str, *choices: Option, preset: Option = preset_option, closing: Option = delivery.writer_options
+    module: str,
+    *choices: Option,
+    sources: Option = options.sources,
+    preset: Option = preset_option,
+    closing: Option = delivery.writer_options,
 ) -> Command:
     """Create the command of the experiment in a module."""
     name = module.replace("_", "-")
 
-    @options.grouped(*choices, preset, closing)
+    @options.grouped(sources, *choices, preset, closing)
     def run(sources: tuple[str, ...] = (), **values: Any) -> int:
         require_lab(f"redraft experiment {name}")
         corpus = read_corpus(values, sources)
@@ -196,125 +187,95 @@ def _experiment(
     return lab_command(name)(run)
 
 
+_JUDGING = (options.questions, options.keyfact_options, options.verdict_options)
+_ALONE = options.grouped(options.dry_run, delivery.run_options)
 grid = _experiment(
     "grid",
-    options.sources,
     models_that("summarizes"),
-    order_options(GridOrder),
+    order_options("grid"),
     options.writing_options,
     options.settings("until"),
     summaries,
     options.settings("metrics"),
     options.rubric,
     judges,
-    options.settings(JUDGES_ADDRESS),
-    options.questions,
-    options.keyfact_options,
-    options.verdict_options,
+    *_JUDGING,
 )
 longsumeval = _experiment(
     "longsumeval",
-    options.sources,
     models_that("summarizes"),
     judges,
-    options.settings(JUDGES_ADDRESS),
     summaries,
-    order_options(LongSumEvalOrder),
+    order_options("longsumeval"),
     options.settings("strategy", "words", "chunk_tokens"),
-    options.questions,
-    options.keyfact_options,
-    options.verdict_options,
+    *_JUDGING,
     preset=usual_preset("longsumeval"),
 )
+_KEYFACT_CHUNKS = "Tokens of a chunk for key facts; N+ also completes the last sentence (4000+).  [default: 4096]"
 hamlet = _experiment(
     "hamlet",
-    options.sources,
     models_that("summarizes", required=True),
-    options.of_field(
-        JudgeConfig,
-        "judges",
+    judges_that(
+        "finds the key facts and judges; may be repeated: further ones judge the same summaries, for comparison.",
         required=True,
-        help="Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for"
-        " comparison.",
     ),
-    options.settings(JUDGES_ADDRESS),
-    order_options(HamletOrder),
+    options.settings("validator", "perspective"),
+    options.settings("keyfact_chunks", rare=False, help=_KEYFACT_CHUNKS),
+    options.settings("keyfact_overlap"),
+    order_options("hamlet"),
     options.settings("strategy", "words", "chunk_tokens"),
 )
-
-
 context, qa, thesis = (
     _experiment(
         module,
-        options.sources,
         models_that(does, required=True),
-        options.of_field(JudgeConfig, "judges", help=f"Model that {judging}.  [default: the first --model]"),
-        options.settings(JUDGES_ADDRESS),
+        judges_that(f"{judging}.  [default: the first --model]"),
         corpus_options,
-        order_options(*orders),
+        order_options(*(("qa", "context") if module == "thesis" else (module,))),
         options.settings("chunk_tokens"),
     )
-    for module, does, judging, orders in (
-        ("context", "summarizes", "splits summaries into facts and compares these", (ContextOrder,)),
-        ("qa", "answers", "asks the questions and judges the answers", (QaOrder,)),
-        (
-            *("thesis", "summarizes and answers"),
-            "compares facts, asks the questions and judges the answers",
-            (QaOrder, ContextOrder),
-        ),
+    for module, does, judging in (
+        ("context", "summarizes", "splits summaries into facts and compares these"),
+        ("qa", "answers", "asks the questions and judges the answers"),
+        ("thesis", "summarizes and answers", "compares facts, asks the questions and judges the answers"),
     )
 )
 chunk_size = _experiment(
     "chunk_size",
-    options.sources,
-    options.of_field(
-        JudgeConfig,
-        "judges",
-        required=True,
-        help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
-        " redraft.toml.",
-    ),
-    options.settings(JUDGES_ADDRESS),
-    order_options(ChunkSizeOrder),
+    judges_that(f"judges: {_ANY_MODEL}.", required=True),
+    order_options("chunk-size"),
     delivery.window_option("what the largest size needs"),
     options.settings("temperature", "prompts", "replies"),
-    closing=options.grouped(options.dry_run, delivery.run_options),
+    closing=_ALONE,
 )
 booookscore = _experiment(
     "booookscore",
-    options.typed_option(
-        "--summaries",
-        section="summary",
-        required=True,
-        metavar="FILE",
-        help="JSON file of summaries, their texts by id.",
-    ),
-    options.typed_option(
+    _option(
         "--annotations",
-        section="summary",
         multiple=True,
         metavar="FILE",
         help="JSON file of annotations: which sentences are confusing, and how, or what people marked. May be repeated:"
         " the others are compared with the first.",
     ),
-    options.typed_option(
+    _option(
         "--references",
-        section="summary",
         metavar="FILE",
         help="JSON file of reference summaries, a text or a list of texts by id, for ROUGE-L.",
     ),
-    options.of_field(
-        JudgeConfig,
-        "judges",
-        help="Model that judges sentences. With --annotations, only one named in the command judges: extractive,"
-        " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
-        " --annotations]",
+    judges_that(
+        f"judges sentences. With --annotations, only one named in the command judges: {_ANY_MODEL}.  [default:"
+        " extractive, without --annotations]",
     ),
-    options.settings(JUDGES_ADDRESS),
     options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1."),
     delivery.window_option("what the longest summary needs"),
     options.settings("temperature", "prompts", "replies", "sample"),
-    closing=options.grouped(options.dry_run, delivery.run_options),
+    sources=_option(
+        "--summaries",
+        required=True,
+        metavar="FILE",
+        help="JSON file of summaries, their texts by id.",
+    ),
+    closing=_ALONE,
 )
 
 
@@ -366,9 +327,8 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 
 @lab_command("convert")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.typed_option(
+@_option(
     "--join-tokens",
-    section="summary",
     type=click.IntRange(min=1),
     metavar="N",
     help="Join short articles, and their summaries, until a document has N tokens.",
@@ -384,11 +344,8 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
     check_output(output)
     say_reading(*files, quiet=quiet)
     data_contents = [read_contents(file) for file in files]
-    examples: Any = [
-        example
-        for file, contents in zip(files, data_contents, strict=True)
-        for example in contents.examples or read_examples(file)
-    ]
+    of_files = zip(files, data_contents, strict=True)
+    examples: Any = [example for file, contents in of_files for example in contents.examples or read_examples(file)]
     read, left_out = len(examples), sum(len(contents.troubles) for contents in data_contents)
     if join_tokens is not None:
         examples = list(join_examples(examples, join_tokens, tokenizer_named(VOCABULARY)))

@@ -23,7 +23,7 @@ from redraft.evaluators.metric_info import METRICS, MetricAim
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import StageStarted
 from redraft.lab.declared import declared
-from redraft.lab.experiments.runner import PlanStep, RunBatch, check_models, cost_table, plan_steps, total_usage
+from redraft.lab.experiments.runner import PlanStep, RunBatch, check_work, cost_table, plan_steps
 from redraft.llm.budget import PriceTable
 from redraft.order import Evaluate
 from redraft.report.tables import Table
@@ -144,15 +144,19 @@ LISTED: Mapping[str, tuple[str, str, str]] = {
 """By metric: the detail that lists its verdicts, the field with the number of the sentence, the verdict for right."""
 
 
+def judged_entries(evaluation: Evaluation | None, detail: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a detail of an evaluation that have a verdict."""
+    listed: object = evaluation.details.get(detail) if evaluation else None
+    return [entry for entry in (listed if isinstance(listed, list) else ()) if entry["verdict"] != UNJUDGED]
+
+
 def verdicts_by_sentence(evaluation: Evaluation) -> dict[int, bool]:
     """Return whether each sentence with a verdict is right, by number: it is wrong if anything in it is."""
     detail, number, right = LISTED[evaluation.metric]
-    listed: object = evaluation.details.get(detail)
     verdicts: dict[int, bool] = {}
-    for entry in listed if isinstance(listed, list) else ():
-        if entry["verdict"] != UNJUDGED:
-            is_right = entry["verdict"] == right
-            verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
+    for entry in judged_entries(evaluation, detail):
+        is_right = entry["verdict"] == right
+        verdicts[entry[number]] = min(is_right, verdicts.get(entry[number], is_right))
     return verdicts
 
 
@@ -231,9 +235,7 @@ def _judges(sentences: Sequence[tuple[str, str]], *, spares: bool = False, witho
     size = len(sentences)
 
     def check(evaluations: Evaluations) -> tuple[Verdict, str]:
-        verdicts = {
-            name: sentence_verdicts(evaluation, probes()[name].text) for name, evaluation in evaluations.items()
-        }
+        verdicts = {name: sentence_verdicts(of, probes()[name].text) for name, of in evaluations.items()}
         sought = [pair for pair in sentences if not without or verdicts[without][pair[1]] is False]
         counts = Counter(verdicts[name][sentence] for name, sentence in sought)
         rest = f", {counts[None]} without a verdict" if counts[None] else ""
@@ -295,9 +297,8 @@ def controls() -> dict[str, Expects]:
         truth = _judges([(f"{WRONG}, {place}", sentence) for sentence in errors], without=WRONG)
         expects[place] = {"truth": truth, "content": low[f"{HOLLOW}, {place}"]}
     # Form metrics do not read the document.
-    above = _scored(
-        (f"{SHUFFLED}, {IN_SUMMARY}", SHUFFLED), f"no more than {APART:.2f} above", lambda above: above <= APART
-    )
+    ordered = f"{SHUFFLED}, {IN_SUMMARY}", SHUFFLED
+    above = _scored(ordered, f"no more than {APART:.2f} above", lambda above: above <= APART)
     expects[IN_SUMMARY] = {**expects[IN_SUMMARY], "form": above}
     expects[REFUSAL] = {"truth": low[REFUSAL], "content": low[REFUSAL]}
 
@@ -359,10 +360,8 @@ def checked_metrics(names: Iterable[str], objects: Sequence[Evaluator] = ()) -> 
         asks_nobody = evaluator.name in METRICS and not evaluator.prompts
         if why := "gives no score" if evaluator.aim is None else "asks no judge" if asks_nobody else "":
             scoring = ", ".join(name for name in METRICS if built_in(name).aim and built_in(name).prompts)
-            raise UsageError(
-                f"there are no controls for {evaluator.name}, which {why}",
-                hint=f"there are controls for {scoring}, and for your own metrics",
-            )
+            hint = f"there are controls for {scoring}, and for your own metrics"
+            raise UsageError(f"there are no controls for {evaluator.name}, which {why}", hint=hint)
     return evaluators
 
 
@@ -391,7 +390,7 @@ async def examine_all(
     """Examine the judge of each order by its metrics, in sequence, on one shared budget. Return their results, and why
     some controls were not run."""
     # Reject unknown names or prices before any request is made.
-    check_models(runner, *((order.settings, order.judging) for order in orders))
+    check_work(runner, *((order.settings, order.judging) for order in orders))
     runner.share_budget(DOCTOR, repr(orders))
     return [await examine(order, runner) for order in orders], runner.stopped
 
@@ -415,7 +414,7 @@ async def examine(order: Evaluate, runner: ExperimentRunner, objects: Sequence[E
             runs = tuple(run for run, _ in of_probes.values() if run)
             checks.append(ControlCheck(control, metric.name, expectation.should, words, verdict, runs))
     counts = Counter(check.verdict for check in checks)
-    usage = await total_usage(runner, sorted({run for run, _ in results.values() if run}))
+    usage = await RunBatch(runner, 0).usage({run for run, _ in results.values()})
     numbers = (counts[verdict] for verdict in get_args(Verdict))
     return JudgeCheckup(order.judging.judges[0], tuple(checks), usage, *numbers)
 

@@ -23,21 +23,13 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.evaluators.statistics import RESAMPLES, SEED
 from redraft.fields import field_like
 from redraft.graphs.prepared import tokenizer_of
-from redraft.lab.agreement.annotations import (
-    Annotations,
-    ConfusionVerdict,
-    Summaries,
-    place_annotations,
-    read_annotations,
-    read_references,
-    read_summaries,
-)
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, read_references
 from redraft.lab.agreement.measures import cohens_kappa, correlate, percent_agreement, precision_and_recall
 from redraft.lab.declared import declared
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import ENDS, Frame, by_group, figures, frame_of, mean_of, percent
 from redraft.lab.experiments.orders import Asked, NamedModel, Seats
-from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, check_models
+from redraft.lab.experiments.runner import JUDGING, Cell, Item, RunBatch, RunOutcome, by_system, check_work
 from redraft.order import Evaluate, Order
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES
@@ -155,14 +147,6 @@ def coherence_item(
     )
 
 
-def by_system(items: Sequence[CoherenceItem]) -> dict[str, list[CoherenceItem]]:
-    """Return the items of each system."""
-    systems: dict[str, list[CoherenceItem]] = {}
-    for item in items:
-        systems.setdefault(item.system, []).append(item)
-    return systems
-
-
 def score_frame(items: Sequence[CoherenceItem]) -> Frame:
     """Return the score of every system, and its spread (table 2)."""
     rows = []
@@ -208,11 +192,9 @@ def by_length_frame(items: Sequence[CoherenceItem]) -> Frame:
         for part, chosen in {**parts, ALL: pairs}.items():
             frame, is_total = Frame(chosen, columns=["tokens", "score"]), part == ALL
             spread = figures("booookscore", "by_length", frame)
-            coefficients = {
-                "Pearson": both["Pearson"] if is_total else None,
-                "tau": both["tau-b"] if is_total else None,
-            }
-            rows.append({"system": system, "part": part, **spread, **coefficients})
+            coefficients = {"Pearson": both["Pearson"], "tau": both["tau-b"]}
+            of_all = coefficients if is_total else dict.fromkeys(coefficients)
+            rows.append({"system": system, "part": part, **spread, **of_all})
     return frame_of(rows)
 
 
@@ -283,8 +265,8 @@ class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
         values = request.values
         if not (summaries := values.get("summaries")):
             raise UsageError("no summaries were given", hint="name a JSON file with their texts by id")
-        file = read_summaries(summaries) if isinstance(summaries, str) else summaries
-        sources = [read_annotations(of) if isinstance(of, str) else of for of in values.get("annotations") or ()]
+        file = Summaries.read(summaries) if isinstance(summaries, str) else summaries
+        sources = [Annotations.read(of) if isinstance(of, str) else of for of in values.get("annotations") or ()]
         references = read_references(place) if (place := values.get("references")) else None
         fields: dict[str, Any] = {"writers": request.writers, "judges": request.judges}
         fields |= {"batch": values["batch"]} if values.get("batch") else {}
@@ -332,7 +314,7 @@ class CoherenceDesign(Seats, Experiment[Cell, CoherenceItem]):
         def check() -> None:
             for judge in self.judges:
                 settings, order = self.reading_settings(judge), self.judge_spec(judge, judged[0])
-                check_models(runner, (settings, order.judging))
+                check_work(runner, (settings, order.judging))
                 check_judging(order, prepare(self.summary_document(judged[0]), settings), runner.store)
 
         await asyncio.to_thread(check)
@@ -449,20 +431,16 @@ def match_annotations(
     """Return what the annotations say of the summaries. Raise if they belong to other summaries."""
     entries = annotations.entries
     if not any(summary.id in entries for summary in summaries):
-        raise UsageError(
-            f'the annotations have none of the ids of the summaries, such as "{one_line(summaries[0].id, _SHOWN)}"',
-            place=annotations.name,
-            hint="give the annotations of these summaries",
-        )
-    placed = [place_annotations(annotations, summary.id, summary.statements) for summary in summaries]
+        problem = f'none of the ids of the summaries, such as "{one_line(summaries[0].id, _SHOWN)}"'
+        hint = "give the annotations of these summaries"
+        raise UsageError(f"the annotations have {problem}", place=annotations.name, hint=hint)
+    placed = [annotations.place(summary.id, summary.statements) for summary in summaries]
     sentences = [entry for summary in summaries for entry in entries.get(summary.id) or ()]
     lost = sum(places.lost for places in placed)
     if 2 * lost > len(sentences):
-        raise UsageError(
-            f"{lost} of {len(sentences)} annotated sentences are not in the summaries",
-            place=annotations.name,
-            hint="the annotations are of other summaries: give those of these",
-        )
+        problem = f"{lost} of {len(sentences)} annotated sentences are not in the summaries"
+        hint = "the annotations are of other summaries: give those of these"
+        raise UsageError(problem, place=annotations.name, hint=hint)
     aside = {
         "silent": sum(not entries.get(summary.id) for summary in summaries if summary.sentences),
         "textless": len(entries.keys() - {summary.id for summary in summaries}),
@@ -470,15 +448,11 @@ def match_annotations(
         "lost": lost,
         "undecided": sum(places.undecided for places in placed),
     }
-    items = [
-        coherence_item(
-            *(annotations.name, summary, places.units, places.verdicts, places.unjudged),
-            marks=[mark.verdict for mark in entries.get(summary.id) or () if mark.verdict]
-            if annotations.marked
-            else None,
-        )
-        for summary, places in zip(summaries, placed, strict=True)
-    ]
+    items = []
+    for summary, places in zip(summaries, placed, strict=True):
+        verdicts = [entry.verdict for entry in entries.get(summary.id) or () if entry.verdict]
+        judged = (annotations.name, summary, places.units, places.verdicts, places.unjudged)
+        items.append(coherence_item(*judged, marks=verdicts if annotations.marked else None))
     return items, aside
 
 

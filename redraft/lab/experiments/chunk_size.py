@@ -18,7 +18,7 @@ from redraft.graphs.prepared import PreparedDocument
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import Frame, frame_of, groups, mean_of, summarize
 from redraft.lab.experiments.orders import Asked, ChunkSizeOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_models, own_work
+from redraft.lab.experiments.runner import Cell, GuardedStage, Item, RunBatch, check_work
 from redraft.order import ExperimentPart, Order, OrderParts
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkRating, ExcerptInput
 from redraft.report.tables import Table, figure, number
@@ -95,13 +95,11 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         windows = [self.settings(judge, self.chunk_sizes[0]).context_tokens for judge in self.judges]
         if min(windows) < self.window:
             largest, smaller = max(self.chunk_sizes), (", or leave it out; or use smaller ", Set("chunk_sizes"))
-            raise UsageError(
-                f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens",
-                fix=("use ", Set("context_tokens", self.window), *smaller),
-            )
+            problem = f"chunks of {largest:,} tokens need a larger window than {min(windows):,} tokens"
+            raise UsageError(problem, fix=("use ", Set("context_tokens", self.window), *smaller))
         cells = await asyncio.to_thread(self.sample_chunks, documents)
         for cell in cells:
-            check_models(runner, (cell.prepared.settings, cell.order.judging))
+            check_work(runner, (cell.prepared.settings, cell.order.judging))
             order = cell.order.model_copy(update={"settings": cell.prepared.settings})
             await runner.open_own_run(cell.prepared, order)
         return cells
@@ -110,10 +108,8 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
         """Have the chunks marked by the judge."""
         runner, judge, prepared = batch.runner, cell.judge, cell.prepared
         batch.of += 1
-        items = [
-            MarkedChunk(cell.document.id, cell.document.title, cell.size, chunk.index, chunk.tokens, judge.name)
-            for chunk in cell.chunks
-        ]
+        of_cell = (cell.document.id, cell.document.title, cell.size)
+        items = [MarkedChunk(*of_cell, chunk.index, chunk.tokens, judge.name) for chunk in cell.chunks]
         step = f"chunks of {cell.size} tokens"
 
         async def mark(item: MarkedChunk) -> MarkedChunk:
@@ -126,7 +122,7 @@ class ChunkSizeDesign(ChunkSizeOrder, Seats, Experiment[SampledChunks, MarkedChu
 
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with own_work(prepared, cell.order, runner, step, cell.order.judging) as (run, _, pool):
+            async with batch.own_work(prepared, cell.order, step, cell.order.judging) as (run, _, pool):
                 cell = replace(cell, runs={MARKING: run.id})
                 asked, verdicts, temperature = pool.judges[0], runner.store.verdicts, judge.settings.temperature
                 marker = Judge(asked.model, asked.book, verdicts, temperature=temperature)

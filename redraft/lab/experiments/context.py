@@ -15,16 +15,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import (
-    Attempt,
-    Entries,
-    EntryBudget,
-    ItemResults,
-    Judge,
-    ask_all,
-    gather_all,
-    in_batches,
-)
+from redraft.agents.judge import Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all, in_batches
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError, Set, UsageError
 from redraft.evaluators.base import Evaluator
@@ -58,23 +49,8 @@ from redraft.lab.experiments.context_frames import (
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
 from redraft.lab.experiments.frames import SET
 from redraft.lab.experiments.orders import Asked, ContextOrder, Seats
-from redraft.lab.experiments.questioner import (
-    ReadingStep,
-    SentenceSimilarity,
-    embedding_similarity,
-    paragraphs,
-    plan_steps,
-    term_similarity,
-)
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    FACTS,
-    GuardedStage,
-    RunBatch,
-    check_models,
-    own_work,
-    refuse_if_none_fits,
-)
+from redraft.lab.experiments.questioner import ReadingStep, SentenceSimilarity, paragraphs, plan_steps
+from redraft.lab.experiments.runner import DRAFTING, FACTS, GuardedStage, RunBatch, check_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import FACT_PROMPTS, SPLIT_FACTS, VERIFY_SENTENCES, SplitFactsInput
@@ -167,7 +143,8 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
     def similarity(self, document: Document, *, by_terms: bool = False) -> SentenceSimilarity:
         """Return the measure that compares statements without a judge: embeddings, or terms if no encoder is set."""
         encoder = None if by_terms else self.encoder()
-        return embedding_similarity(encoder) if encoder else term_similarity(document.text)
+        by = SentenceSimilarity.by_embeddings(encoder) if encoder else None
+        return by or SentenceSimilarity.by_terms(document.text)
 
     def paragraph_similarity(self, document: Document) -> SentenceSimilarity | None:
         """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
@@ -177,18 +154,14 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         """Return the documents with their steps. Raise if a name or a price is unknown, or no summary can be planned,
         before anything is paid for."""
         choices = [(self.draft_settings(*contestant), None) for contestant in self.contestants]
-        check_models(runner, *choices, *([(self.judge_settings(), None)] if self.facts else []))
+        check_work(runner, *choices, *([(self.judge_settings(), None)] if self.facts else []))
         cells = [await asyncio.to_thread(self.step_plan, document) for document in documents]
         for cell in cells:
             if cell.note:
                 runner.observer(Notice(f"{cell.document.title} {cell.note}"))
-        plans = [
-            partial(prepare, cell.document, self.draft_settings(*contestant, cell, step))
-            for cell in cells
-            for contestant in self.contestants
-            for step in cell.steps
-        ]
-        await asyncio.to_thread(refuse_if_none_fits, plans)
+        drafts = [(cell, *draft) for cell in cells for draft in product(self.contestants, cell.steps)]
+        plans = [partial(prepare, cell.document, self.draft_settings(*who, cell, step)) for cell, who, step in drafts]
+        await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
     async def run_cell(self, cell: StepPlan, batch: RunBatch) -> tuple[StepPlan, list[ContextItem]]:
@@ -197,7 +170,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         batch.of += len(blank)
         placing = await asyncio.to_thread(self.paragraph_similarity, cell.document)
         items = await gather_all(self.draft_item(cell, item, placing, batch) for item in blank)
-        return await self.judge_facts(cell, items, batch.runner) if self.facts else (cell, items)
+        return await self.judge_facts(cell, items, batch) if self.facts else (cell, items)
 
     def judged_parts(self, items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Iterator[JudgedPart]:
         """Return the verdicts of two metrics: one judge judges all facts, with the prompts of these metrics."""
@@ -283,7 +256,7 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         return item
 
     async def judge_facts(
-        self, cell: StepPlan, items: Sequence[ContextItem], runner: ExperimentRunner
+        self, cell: StepPlan, items: Sequence[ContextItem], batch: RunBatch
     ) -> tuple[StepPlan, list[ContextItem]]:
         """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
         order = ExperimentPart(kind=self.name, judging=JudgeConfig(embeddings=self.embeddings), prompts=_PROMPTS)
@@ -291,17 +264,17 @@ class ContextDesign(ContextOrder, Seats, Experiment[StepPlan, ContextItem]):
         judged_items, likeness, failures = list(items), self.similarity(cell.document), dict[str, Failure]()
         # When the budget ends, keep what has been done.
         with suppress(BudgetError):
-            async with own_work(prepared, order, runner, FACTS) as (run, judge, _):
+            async with batch.own_work(prepared, order, FACTS) as (run, judge, _):
                 cell = replace(cell, runs={FACTS: run.id})
                 reader = prepared.reader([prepared.settings], prepared.tokenizer, self.encoder())
-                facts = FactJudge(self, cell, judge, reader, runner, likeness, failures)
+                facts = FactJudge(self, cell, judge, reader, batch.runner, likeness, failures)
                 if (reference := cell.reference) is not None:
                     split = partial(facts.split_facts, [reference], "the reference")
                     (reference,) = await facts.attempt("the reference", split, [reference])
                     facts.cell = cell = replace(cell, reference=reference)
                 judged_items = [item for group in series(items) for item in await facts.judged(group)]
-                if runner.stopped is not None:
-                    raise runner.stopped
+                if batch.runner.stopped is not None:
+                    raise batch.runner.stopped
         named_failures = [replace(lost, message=f"{name}: {lost.message}") for name, lost in failures.items()]
         return replace(cell, failures=tuple(named_failures)), judged_items
 
@@ -321,9 +294,8 @@ def place_sentences(
     if likeness is None or not sentences:
         return sentences
     spans = paragraphs(text, len(text))
-    similarities = likeness.between(
-        [places.text for places in sentences], [text[span.start : span.end] for span in spans]
-    )
+    texts = [text[span.start : span.end] for span in spans]
+    similarities = likeness.between([places.text for places in sentences], texts)
     return tuple(
         replace(places, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else ())
         for places, row in zip(sentences, similarities, strict=True)
@@ -388,9 +360,7 @@ async def split_sentences(judge: Judge, statements: Sequence[Statement]) -> Item
 
     size = min(SENTENCES_PER_REQUEST, max(1, judge.reply_tokens // SPLITTING.tokens(judge.wording)))
     items = [[statement.before, statement.sentence] for statement in statements]
-    return await judge.verdicts(
-        SPLIT_FACTS, SentenceFactsFound, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
-    )
+    return await judge.verdicts(SPLIT_FACTS, SentenceFactsFound, items, lambda ns: ask_all(in_batches(ns, size), ask))
 
 
 @dataclass(slots=True)
@@ -449,10 +419,8 @@ class FactJudge:
     ) -> tuple[bool | None, ...]:
         """Return for each fact whether it is among others, by likeness. If the candidates are not all facts of their
         summary, a fact that is not found gets None."""
-        return tuple(
-            True if best > self.likeness.threshold else False if is_complete else None
-            for best in self.best_similarity(facts, candidates)
-        )
+        missing = False if is_complete else None
+        return tuple(best > self.likeness.threshold or missing for best in self.best_similarity(facts, candidates))
 
     def best_similarity(self, facts: Sequence[AtomicFact], candidates: Sequence[AtomicFact]) -> list[float]:
         """Return for each fact its likeness to the most similar of the others."""

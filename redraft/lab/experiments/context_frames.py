@@ -16,7 +16,7 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.questioner import THIRDS, ReadingStep
-from redraft.lab.experiments.runner import Cell, Item
+from redraft.lab.experiments.runner import Cell, Item, by_system
 from redraft.text.origins import POINTS, OriginMass, density, shares, spread, spread_by_chance
 
 ALIGNMENT = "alignment"
@@ -135,8 +135,11 @@ class StepPlan(Cell):
     reference: ContextItem | None = None
 
 
-def parts_of(item: ContextItem, items: Sequence[ContextItem]) -> tuple[str, str, str]:
-    """Return the groups of steps that an item is in: all, a half, and a third of them, the last with what is left."""
+def parts_of(item: ContextItem, items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Return the groups of steps that an item is in: all, a half, and a third of them, the last with what is left. A
+    reference is in the first."""
+    if item.model == REFERENCE:
+        return (ALL_STEPS,)
     steps = max(sibling.step.number for sibling in items if sibling.document == item.document)
     phase = PHASES[min(len(PHASES) - 1, (item.step.number - 1) // max(1, steps // len(PHASES)))]
     return ALL_STEPS, LOWER if item.step.number <= steps // 2 else UPPER, phase
@@ -263,44 +266,38 @@ def accuracy_frame(items: Sequence[ContextItem]) -> Frame:
             rows.append({**row, **{name: getattr(fact, name) for name in names}})
     by = {"system": list(dict.fromkeys(item.by for item in items)), "section": (ALL, *THIRDS, NOWHERE)}
     facts = frames.frame_of(rows, ("system", "section", "text", *names))
-    return frames.summarize(facts, by, partial(frames.figures, "context", "fact_accuracy")).replace(
-        {"section": {ALL: ANYWHERE}}
-    )
+    table = frames.summarize(facts, by, partial(frames.figures, "context", "fact_accuracy"))
+    return table.replace({"section": {ALL: ANYWHERE}})
 
 
 def _thirds(masses: Sequence[OriginMass]) -> list[float | None]:
     return list(shares(masses, 3)) if masses else [None] * 3
 
 
-def _masses(items: Sequence[ContextItem], system: str, part: str) -> list[OriginMass]:
+def with_references(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> dict[str, list[ContextItem]]:
+    """Return the summaries of each system, and the references of their documents."""
+    documents = {item.document for item in items}
+    references = [cell.reference for cell in cells if cell.reference and cell.document.id in documents]
+    has_places = any(reference.masses() for reference in references)
+    return by_system(items) | ({REFERENCE: references} if has_places else {})
+
+
+def masses_of(items: Sequence[ContextItem], part: str) -> list[OriginMass]:
     """Return where one system's summaries come from, over a part of the steps."""
-    return [
-        mass
-        for item in items
-        if item.by == system and part in parts_of(item, items)
-        for mass in item.masses(of_read=True)
-    ]
+    return [mass for item in items if part in parts_of(item, items) for mass in item.masses(of_read=True)]
 
 
 def halves_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return the shares of thirds of what was read, over all steps and both halves, and their change (table 6.1)."""
     rows = []
-    of_parts = {
-        system: [_thirds(_masses(items, system, part)) for part in (ALL_STEPS, LOWER, UPPER)]
-        for system in dict.fromkeys(item.by for item in items)
-    }
-    summaries = {system: [item for item in items if item.by == system] for system in of_parts}
-    documents = {item.document for item in items}
-    references = [cell.reference for cell in cells if cell.reference and cell.document.id in documents]
-    if masses := [mass for reference in references for mass in reference.masses()]:
-        of_parts[REFERENCE], summaries[REFERENCE] = [_thirds(masses), [None] * 3, [None] * 3], references
-    for system, (everywhere, lower, upper) in of_parts.items():
+    for system, summaries in with_references(items, cells).items():
+        everywhere, lower, upper = (_thirds(masses_of(summaries, part)) for part in (ALL_STEPS, LOWER, UPPER))
         shares_by_form = {"{}": everywhere, "lower {}": lower, "upper {}": upper}
         shares_by_form["change {} (%)"] = list(map(frames.percent_change, lower, upper))
         row: dict[str, object] = {"system": system}
         for form, values in shares_by_form.items():
             row |= {form.format(place): value for place, value in zip(PLACES, values, strict=True)}
-        done = [item.sentences is not None for item in summaries[system]]
+        done = [item.sentences is not None for item in summaries]
         rows.append({**row, "summaries": sum(done), "of": len(done)})
     return frames.frame_of(rows)
 
@@ -326,14 +323,11 @@ def position_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> F
 
 def density_frame(items: Sequence[ContextItem], cells: Sequence[StepPlan]) -> Frame:
     """Return the density of sources along what was read, of each system and of the references (figure 6.1)."""
-    systems, documents = dict.fromkeys(item.by for item in items), {item.document for item in items}
-    curves = {(system, part): _masses(items, system, part) for system in systems for part in (ALL_STEPS, LOWER, UPPER)}
-    references = [cell.reference for cell in cells if cell.reference and cell.document.id in documents]
-    curves[REFERENCE, ALL_STEPS] = [mass for reference in references for mass in reference.masses()]
     rows = (
         {"system": system, "steps": part, "place (%)": round(100 * (at + 0.5) / POINTS, 2), "density": height}
-        for (system, part), masses in curves.items()
-        for at, height in enumerate(density(masses))
+        for system, summaries in with_references(items, cells).items()
+        for part in (ALL_STEPS, LOWER, UPPER)
+        for at, height in enumerate(density(masses_of(summaries, part)))
     )
     return frames.frame_of(rows, ("system", "steps", "place (%)", "density"))
 

@@ -7,7 +7,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from redraft.agents.judge import gather_all
@@ -118,11 +118,9 @@ class Experiment(ABC, Generic[C, I]):
 
     def settings_of(self, outcome: Outcome[C, I]) -> Mapping[str, object]:
         """Return the settings behind the results."""
-        cells = {
-            (cell.document.id, cell.key): {"id": cell.document.id, "title": cell.document.title, **cell.about}
-            for cell in outcome.cells
-        }
-        return {**record_json(self), "documents": list(cells.values()), "certificates": list(outcome.certificates)}
+        cells = {(cell.document.id, cell.key): cell for cell in outcome.cells}.values()
+        documents = [{"id": cell.document.id, "title": cell.document.title, **cell.about} for cell in cells]
+        return {**record_json(self), "documents": documents, "certificates": list(outcome.certificates)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,29 +158,19 @@ class Outcome(Generic[C, I]):
     @property
     def failures(self) -> Frame:
         """What failed, each once."""
-        rows = [
-            {"document": title, "item": label, "stage": failure.stage, "code": failure.code, "message": failure.message}
-            for title, label, failures in (
-                *((cell.document.title, cell.key, cell.failures) for cell in self.cells),
-                *((item.title, item.label, item.failures) for item in self.items),
-            )
-            for failure in failures
-        ]
-        return frame_of(rows, ("document", "item", "stage", "code", "message")).drop_duplicates()
+        parts = [(cell.document.title, cell.key, cell.failures) for cell in self.cells]
+        parts += [(item.title, item.label, tuple(item.failures)) for item in self.items]
+        rows = [(title, label, *astuple(failure)) for title, label, failures in parts for failure in failures]
+        return Frame(rows, columns=["document", "item", "stage", "code", "message"], dtype=object).drop_duplicates()
 
     def frames(self) -> Iterator[NamedFrame]:
         """Yield all tables, with those of cost, runs and failures."""
         yield from self.design.frames(self.items, self.cells)
         if self.costs:
             yield "cost", frame_of(self.costs)
-        if self.design.has_lists and (
-            runs := [
-                {"document": row.title, "item": row.label, "step": step, "status": row.status, "run": run}
-                for row in self.items
-                for step, run in row.runs.items()
-            ]
-        ):
-            yield "runs", frame_of(runs)
+        listed = self.items if self.design.has_lists else ()
+        if runs := [(row.title, row.label, step, row.status, run) for row in listed for step, run in row.runs.items()]:
+            yield "runs", Frame(runs, columns=["document", "item", "step", "status", "run"], dtype=object)
         yield "failures", self.failures
 
     def report(self) -> Report:
@@ -228,9 +216,8 @@ def certificates_of(parts: Iterable[JudgedPart], runner: ExperimentRunner) -> li
     for run_id, metric, version, decided, missing in parts:
         run = runner.store.runs.get(run_id)
         evaluation = Evaluation(metric, version, "scored", None, decided, missing)
-        share = evaluation.judged_share
+        unjudged = None if evaluation.judged_share is None else 1 - evaluation.judged_share
         by = judged_by(run, {metric: evaluation})[metric]
-        unjudged = None if share is None else 1 - share
         certificates.append({"metric": metric, "judged_by": by, "unjudged_share": unjudged})
     return certificates
 
@@ -268,6 +255,5 @@ def without_embeddings(design: T) -> T:
     """Return a design without embeddings: they call no model and only take time."""
     if not isinstance(design, ReadingOrder) or not design.embeddings:
         return design
-    return design.model_copy(
-        update={"embeddings": None, **({"similarity": "rouge1"} if isinstance(design, QaOrder) else {})}
-    )
+    similarity = {"similarity": "rouge1"} if isinstance(design, QaOrder) else {}
+    return design.model_copy(update={"embeddings": None, **similarity})

@@ -27,6 +27,7 @@ SET = "set"
 SPENT = ("calls", "cached", "prompt tokens", "reply tokens", "USD")
 _FIELDS = ("calls", "cached", "prompt_tokens", "completion_tokens")
 Frame: TypeAlias = pd.DataFrame
+Rows = Iterable[Mapping[str, object]]
 
 
 def as_table(experiment: str, name: str, frame: Frame, basis: str, **values: Any) -> Table:
@@ -42,7 +43,7 @@ def _cell(value: Any) -> Cell:
     return cell
 
 
-def frame_of(rows: Iterable[Mapping[str, object]], columns: Sequence[str] = ()) -> Frame:
+def frame_of(rows: Rows, columns: Sequence[str] = ()) -> Frame:
     """Return rows as a frame with the cells as they are; `columns` are those of a frame that may have no rows."""
     return pd.DataFrame(list(rows), columns=list(columns) or None, dtype=object)
 
@@ -53,10 +54,11 @@ def groups(frame: Frame, *names: str) -> Iterator[tuple[tuple[Any, ...], Frame]]
         yield from frame.groupby(list(names), sort=False, dropna=False)
 
 
-def by_group(frame: Frame, by: Sequence[str], rows_of: Callable[[Frame], Iterable[Mapping[str, object]]]) -> Frame:
-    """Return the rows that are made of each group of rows with the same cells in some columns, behind these cells."""
+def by_group(frame: Frame, by: Sequence[str], rows_of: Callable[[Frame], Rows], more: Sequence[str] = ()) -> Frame:
+    """Return the rows that are made of each group of rows with the same cells in some columns, behind these cells;
+    without rows, these columns and `more`."""
     rows = [{**dict(zip(by, head, strict=True)), **row} for head, group in groups(frame, *by) for row in rows_of(group)]
-    return frame_of(rows, () if rows else by)
+    return frame_of(rows, () if rows else (*by, *more))
 
 
 def summarize(frame: Frame, by: Mapping[str, Sequence[object]], row: Callable[[Frame], Mapping[str, object]]) -> Frame:
@@ -214,15 +216,10 @@ def share_gap(pairs: Sequence[Sequence[Any]], unit: str) -> dict[str, Cell]:
     sums = frame[[*range(4)]].astype(float).groupby(by, sort=False).sum().to_numpy()
     first, second = _pooled(sums.sum(axis=0))
     between = np.subtract(*_pooled((draws(len(sums)) @ sums).T)) if len(sums) >= FEWEST else None
-    return {
-        "of first": _cell(first),
-        "of second": _cell(second),
-        "difference": _cell(first - second),
-        **end_cells(None if between is None else interval(between)),
-        unit: len(frame),
-        "documents": documents,
-        "drawn": "documents" if over_documents else unit,
-    }
+    shares = {"of first": _cell(first), "of second": _cell(second), "difference": _cell(first - second)}
+    span = end_cells(None if between is None else interval(between))
+    drawn = "documents" if over_documents else unit
+    return {**shares, **span, unit: len(frame), "documents": documents, "drawn": drawn}
 
 
 def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:

@@ -27,20 +27,8 @@ from redraft.fields import validated
 from redraft.lab.agreement.measures import cohens_kappa, krippendorffs_alpha, percent_agreement, tau_b
 from redraft.lab.experiments.experiment import MAX_LINES, UNDECIDED, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame, ends, figures, frame_of, groups, mean_of, pairs, summarize
-from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicSettings, Seats
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    JUDGING,
-    Cell,
-    Item,
-    PublicJudging,
-    RunBatch,
-    Used,
-    check_models,
-    judging_pack,
-    refuse_if_none_fits,
-    total_usage,
-)
+from redraft.lab.experiments.orders import Asked, GridOrder, NamedModel, PublicJudging, PublicSettings, Seats
+from redraft.lab.experiments.runner import DRAFTING, JUDGING, Cell, Item, RunBatch, Used, check_work
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Compare, Evaluate, Order, Summarize
 from redraft.prompts.coherence import ASPECTS, Aspect
@@ -70,11 +58,6 @@ def is_undecided(evaluation: Evaluation) -> bool:
     """Return whether there is no score because the judges left items open, which they would do again."""
     is_lost = got_no_reply(evaluation) or "trouble" in evaluation.details
     return evaluation.outcome == "failed" and not is_lost
-
-
-def _unmeasured(metric: str) -> Evaluation:
-    """Return what a metric says of a summary that could not be judged by it."""
-    return Evaluation(metric, 0, "failed", reason="it could not be judged: see the failures")
 
 
 _COUNTS = ("outcome", "score", "judged", "unjudged", "reason")
@@ -243,14 +226,12 @@ def difference_frame(means: Frame, names: Sequence[tuple[str, str]], documents: 
     return frame_of(rows, () if rows else ("metric", "first", "second", "judge", "difference"))
 
 
-def preference_frame(
-    preferred: Sequence[GridPreference], names: Sequence[tuple[str, str]], judges: Sequence[str]
-) -> Frame:
+def preference_frame(items: Sequence[GridPreference], names: Sequence[tuple[str, str]], judges: Sequence[str]) -> Frame:
     """Return the shares of preferences by pair, judge and aspect (table 4)."""
     rows = []
     for (first, second), judge, aspect in product(names, judges, ASPECTS):
         votes = list[dict[str, object]]()
-        for item in [item for item in preferred if (item.first, item.second, item.judge) == (first, second, judge)]:
+        for item in [item for item in items if (item.first, item.second, item.judge) == (first, second, judge)]:
             vote = item.votes.get(aspect)
             votes.append({"same": item.same, "failed": item.status == "failed"})
             votes[-1] |= {"untold": item.status == "done" and vote is None}
@@ -292,17 +273,12 @@ def _agreement(name: str, ratings: Frame, *, nominal: bool = False) -> Iterator[
         rows: list[list[Any]] = [[None if pd.isna(cell) else cell for cell in row] for row in chosen.to_numpy()]
         first, second = ([row[side] for row in rows] for side in (0, 1))
         pairs, scores = nominal and not is_overall, bool(rows) and not nominal and not is_overall
-        yield {
-            "of": name,
-            "judge": judge,
-            "other judge": other_judge,
-            "items": sum(sum(cell is not None for cell in row) > 1 for row in rows),
-            "difference": mean_of(a - b for a, b in rows) if scores else None,
-            "tau-b": tau_b(first, second) if scores else None,
-            "equal": percent_agreement(rows) if nominal else None,
-            "kappa": cohens_kappa(first, second) if pairs else None,
-            "alpha": krippendorffs_alpha(rows, "nominal" if nominal else "interval") if rows else None,
-        }
+        rated = sum(sum(cell is not None for cell in row) > 1 for row in rows)
+        difference, tau = (mean_of(a - b for a, b in rows), tau_b(first, second)) if scores else (None, None)
+        alpha = krippendorffs_alpha(rows, "nominal" if nominal else "interval") if rows else None
+        equal, kappa = percent_agreement(rows) if nominal else None, cohens_kappa(first, second) if pairs else None
+        head = {"of": name, "judge": judge, "other judge": other_judge, "items": rated}
+        yield {**head, "difference": difference, "tau-b": tau, "equal": equal, "kappa": kappa, "alpha": alpha}
 
 
 def summary_frame(judgments: Sequence[GridJudgment], metrics: Sequence[str]) -> Frame:
@@ -340,10 +316,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         if not (request.writers or (ready and request.judges)):
             hint = "name models with --model, or give --summaries and a --judge"
             raise UsageError("there is nothing to compare", hint=hint)
-        systems = contestants(
-            *(request.writers, order.strategies, order.chunk_sizes, order.word_limits or (None,)),
-            ready=tuple(ready),
-        )
+        systems = contestants(request.writers, order, ready)
         judging = request.judging().model_copy(update={"judges": (), "base_url": None})
         models = {"writers": request.writers, "judges": request.judges}
         existing = {"ready": ready, "strangers": strangers}
@@ -354,13 +327,11 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         """The pairs of contestants to compare, by name."""
         return list(combinations([system.name for system in self.contestants], 2))
 
-    def judge_spec(
-        self, judge: NamedModel, summary: str, pack: Mapping[str, str | None], scored: Sequence[str]
-    ) -> Order:
+    def judge_spec(self, judge: NamedModel, text: str, pack: Mapping[str, str | None], scored: Sequence[str]) -> Order:
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **pack}
         judging = self.judging_by(self.judging.model_copy(update=changes), judge)
-        return Evaluate(judging=judging, given=summary, experiment=self.name)
+        return Evaluate(judging=judging, given=text, experiment=self.name)
 
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise, before anything is paid for, for invalid settings, unknown names or prices, if
@@ -374,13 +345,13 @@ class GridDesign(Seats, Experiment[Cell, Any]):
                 raise UsageError(f"--metric: {metric.name} gives no score to compare systems by", hint=hint)
         drafting = [self.keyed(system.settings) for system in self.contestants if system.settings]
         judges = [self.keyed(judge.settings) for judge in self.judges]
-        check_models(runner, *((settings, None) for settings in (*drafting, *judges)))
+        check_work(runner, *((settings, None) for settings in (*drafting, *judges)))
 
         def check() -> None:
             for judge, settings in zip(self.judges, judges, strict=True):
                 prepared = prepare(documents[0], settings)
                 check_judging(self.judge_spec(judge, "", {}, self.judging.metrics), prepared, runner.store)
-            refuse_if_none_fits([partial(prepare, document, config) for document in documents for config in drafting])
+            check_work(runner, plans=[partial(prepare, *draft) for draft in product(documents, drafting)])
 
         await asyncio.to_thread(check)
         return list(map(Cell, documents))
@@ -388,7 +359,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
     async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[Any]]:
         """Build what summaries are judged by, draft them, and have them judged and compared."""
         document = cell.document
-        cell = await judging_pack(cell, self.judging.metrics, self.judging, self, batch)
+        cell = await batch.judging_pack(cell, self.judging.metrics, self.judging, self)
         drafts = await gather_all(self.find_summaries(document, system, batch) for system in self.contestants)
         summaries, judges = [summary for texts in drafts for summary in texts], self.judges
         judgments = await gather_all(self.judge_summaries(cell, summaries, judge, batch) for judge in judges)
@@ -443,6 +414,8 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         evaluators = metrics(self.judging.metrics, with_rubrics(self.judging, ()))
         lost = [evaluator.name for evaluator in evaluators if evaluator.needs in cell.lacking]
         scored = [name for name in self.judging.metrics if name not in lost]
+        reason = "it could not be judged: see the failures"
+        unmeasured = {name: Evaluation(name, 0, "failed", reason=reason) for name in lost if cell.failures}
         judgments, settings = [], self.keyed(judge.settings)
         for summary in summaries:
             judgment = widened(GridJudgment, summary, judge=judge.name)
@@ -454,7 +427,7 @@ class GridDesign(Seats, Experiment[Cell, Any]):
                 judgment = outcome.recorded(judgment, f"{JUDGING} by {judge.name}")
                 if outcome.result is not None:
                     evaluations = outcome.result.evaluations
-                    scores = {name: _unmeasured(name) for name in lost if cell.failures} | dict(evaluations)
+                    scores = unmeasured | dict(evaluations)
                     scores = {metric: scores[metric] for metric in self.judging.metrics if metric in scores}
                     judgment = replace(judgment, scores=scores)
                     statistics = evaluations.get(STATISTICS)
@@ -482,9 +455,8 @@ class GridDesign(Seats, Experiment[Cell, Any]):
                 if outcome.result is not None:
                     details: Mapping[str, Any] = outcome.result.evaluations[PREFERENCE].details
                     # Two identical texts are a tie on everything.
-                    votes: dict[Aspect, AspectVotes] = dict.fromkeys(
-                        ASPECTS if details["same"] else (), AspectVotes("tie")
-                    )
+                    tied = ASPECTS if details["same"] else ()
+                    votes: dict[Aspect, AspectVotes] = dict.fromkeys(tied, AspectVotes("tie"))
                     for aspect, vote in details["judgings"][0]["verdicts"].items() if not details["same"] else ():
                         leaning = _SIDES.get(vote["leaning"])
                         votes[aspect] = AspectVotes(_SIDES[vote["winner"]], leaning, vote["order_decides"])
@@ -493,16 +465,11 @@ class GridDesign(Seats, Experiment[Cell, Any]):
         return preferences
 
 
-def contestants(
-    models: Sequence[NamedModel],
-    strategies: Sequence[str],
-    chunks: Sequence[int],
-    words: Sequence[int | None],
-    ready: Sequence[str] = (),
-) -> tuple[GridSystem, ...]:
+def contestants(models: Sequence[NamedModel], order: GridOrder, ready: Iterable[str] = ()) -> tuple[GridSystem, ...]:
     """Return every combination of model, strategy, chunk size and limit, named by what varies, and the systems with
     existing summaries."""
     systems: list[GridSystem] = []
+    strategies, chunks, words = order.strategies, order.chunk_sizes, order.word_limits or (None,)
     for model, strategy, chunk, limit in product(models, strategies, chunks, words):
         if strategy == "direct" and chunk != chunks[0]:
             continue  # it takes the document whole, whatever the chunk size
@@ -527,7 +494,7 @@ async def draft_summary(
     summary = outcome.recorded(GridSummary(document.id, document.title, contestant), DRAFTING)
     if (result := outcome.result) is None:
         return summary
-    totals, words = await total_usage(batch.runner, [result.run.id]), result.settings.words
+    totals, words = await batch.usage([result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=totals)
 
 

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from statistics import correlation
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, PlainSerializer
+import pandas as pd
+from pydantic import Field, PlainSerializer, SerializerFunctionWrapHandler, model_serializer
 
 from redraft.agents.judge import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree, computed
@@ -25,26 +26,15 @@ from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGE
 from redraft.evaluators.statistics import total
 from redraft.graphs.prepared import tokenizer_of
 from redraft.lab.experiments import frames
-from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame
+from redraft.lab.experiments.experiment import MAX_LINES, Experiment, JudgedPart, NamedFrame, Outcome
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, HamletOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    JUDGING,
-    Cell,
-    Item,
-    RunBatch,
-    Used,
-    check_models,
-    judging_pack,
-    refuse_if_none_fits,
-    total_usage,
-)
-from redraft.order import Evaluate, Order, Summarize
+from redraft.lab.experiments.runner import DRAFTING, JUDGING, Cell, Item, RunBatch, Used, check_work
+from redraft.order import Evaluate, Summarize
 from redraft.report.tables import Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import prepare
-from redraft.settings import JudgeConfig, ModelSettings
+from redraft.settings import JudgeConfig
 from redraft.text.sanitizer import one_line
 
 WHOLE, FULL_TEXT = "whole", "full text"
@@ -53,6 +43,9 @@ LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
 FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
 METRICS = ("recall", "faithfulness")
+_JUDGED = (KeyfactRecall.name, Faithfulness.name)
+_OF_KEYFACTS = ("validator", "perspective", "keyfact_chunks", "keyfact_overlap")
+"""The settings that say how key facts are found."""
 _CARRIED = (*LEVELS, NONE, ALL)
 _EXTRINSIC, _INTRINSIC = "out_of_article", ("relation", "entity", "sentence")
 _DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED)
@@ -61,6 +54,7 @@ _MIN_PAIRS = 3
 
 Pooled = tuple[float, int]
 """A part of a whole; an item on which judges differ counts as a fraction."""
+_PLACE = ("chunk", "position", "perspective", "query")
 # Their JSON has the shares by equations 1 and 2, too.
 _IN_ITEMS = PlainSerializer(
     lambda levels: {
@@ -82,15 +76,17 @@ class HamletScore:
     errors: Mapping[str, int] = field(default_factory=dict)
     """The numbers of unfaithful sentences by error category."""
 
+    @property
+    def judged(self) -> int:
+        """The number of facts or sentences with a verdict."""
+        return self.levels[ALL][1] if ALL in self.levels else 0
+
 
 @dataclass(frozen=True, slots=True)
 class HamletItem(Item, by="{0.model}", made="faithfulness"):
-    """One query to one model, and its results. A None field does not exist, or not yet."""
+    """The query of a tree to one model, and its results. A None field does not exist, or not yet."""
 
-    chunk: int
-    position: float
-    perspective: Perspective
-    query: str
+    tree: Annotated[Tree, PlainSerializer(lambda tree: {name: getattr(tree, name) for name in _PLACE})]
     model: str
     words: int | None = None
     gaps: int = 0
@@ -104,22 +100,29 @@ class HamletItem(Item, by="{0.model}", made="faithfulness"):
     taken: Used | None = None
     """The usage of drafting the answer."""
 
+    @model_serializer(mode="wrap")
+    def _flat(self, serialized: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return its JSON, in which the place and the query of the tree are fields of their own."""
+        fields: dict[str, Any] = {}
+        for name, value in serialized(self).items():
+            fields |= value if name == "tree" else {name: value}
+        return fields
+
     @computed
     def bin(self) -> str:
         """The fifth of the document that the facts are in."""
-        return bin_of(self.position)
+        return bin_of(self.tree.position)
 
     @property
     def label(self) -> str:
         """The query and its model."""
-        return f"chunk {self.chunk + 1} {self.perspective} by {self.model}"
+        return f"chunk {self.tree.chunk + 1} {self.tree.perspective} by {self.model}"
 
     @property
     def verdicts(self) -> tuple[int, int]:
         """The numbers of verdicts on facts and sentences that were given, and that are missing."""
         scores = [score for score in (self.recall, self.faithfulness) if score]
-        judged_count = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
-        return judged_count, sum(score.unjudged for score in scores)
+        return sum(score.judged for score in scores), sum(score.unjudged for score in scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +136,23 @@ class HamletCell(Cell):
 def score_frame(items: Sequence[HamletItem], metric: str) -> Frame:
     """Return the items with their results by one metric, and the parts and wholes of all levels."""
     rows = []
-    names = ("document", "model", "perspective", "chunk", "query", "words", "taken", "nothing")
+    names = ("document", "model", "words", "taken", "nothing")
     for item in items:
         score = getattr(item, metric) or HamletScore("not_applicable")
         levels = score.levels if score.score is not None else {}
-        row = {name: getattr(item, name) for name in names} | {"position": item.bin, "failed": item.failure is not None}
+        row = {name: getattr(item, name) for name in names} | {name: getattr(item.tree, name) for name in _PLACE}
+        row |= {"position": item.bin, "failed": item.failure is not None}
         row |= {"score": score.score, "unjudged": score.unjudged if levels else 0, "errors": score.errors}
         for level in _CARRIED:
             row[f"{level} part"], row[f"{level} whole"] = levels.get(level, (0, 0))
         rows.append(row)
-    return frames.frame_of(
-        rows, () if rows else (*names, "position", "failed", "score", "unjudged", "errors", f"{ALL} whole")
-    )
+    figures = ("failed", "score", "unjudged", "errors", f"{ALL} whole")
+    return frames.frame_of(rows, () if rows else (*names, *_PLACE, *figures))
 
 
-def pooled_shares(chosen: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
+def pooled_shares(rows: Frame, levels: Sequence[str], columns: Sequence[str] = ()) -> dict[str, float | None]:
     """Return equation 1 or 2 by level, over all facts or sentences together."""
-    values = [
-        share(sum(chosen[f"{level} part"]), sum(chosen[f"{level} whole"])) if len(chosen) else None for level in levels
-    ]
+    values = [share(sum(rows[f"{level} part"]), sum(rows[f"{level} whole"])) if len(rows) else None for level in levels]
     return dict(zip(columns or levels, values, strict=True))
 
 
@@ -208,10 +209,9 @@ def gap_frame(items: Sequence[HamletItem]) -> Frame:
 def error_frame(items: Sequence[HamletItem]) -> Frame:
     """Return the kinds of unfaithful sentences of each model, pooled, and as the mean of models (tables 12 and 14)."""
     frame = score_frame(items, "faithfulness")
-    models = list(frame["model"].unique())
-    rows: list[dict[str, object]] = []
-    for model in [*models, *([ALL] if len(models) > 1 else [])]:
-        chosen = frame if model == ALL else frame[frame["model"] == model]
+    models = frame["model"].nunique()
+
+    def rows_of(chosen: Frame) -> Iterator[dict[str, object]]:
         counts = sum(map(Counter, chosen["errors"]), Counter[str]())
         every, intrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC)
         kinds = {"extrinsic": counts[_EXTRINSIC], "intrinsic": intrinsic}
@@ -222,34 +222,37 @@ def error_frame(items: Sequence[HamletItem]) -> Frame:
             shares = {"sentences": count, "of all errors": share(count, every), "of intrinsic errors": inside}
             # There are no numbers where nothing was judged.
             shares = shares if chosen["score"].notna().any() else dict.fromkeys(shares)
-            head = {"model": ALL_MODELS if model == ALL else model, "error": kind}
-            rows.append({**head, **shares, **_counts(chosen)})
-    table = frames.frame_of(rows, () if rows else ("model", "error", "of all errors"))
-    if len(models) > 1:
-        for (error,), same in frames.groups(table[table["model"] != ALL_MODELS], "error"):
-            means = {name: frames.mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
-            if len(same) == len(models):
-                rows.append({"model": MODELS_MEAN, "error": error, "sentences": None, **means, **_counts(frame)})
-    return frames.frame_of(rows) if rows else table
+            yield {"error": kind, **shares, **_counts(chosen)}
+
+    def means_of(same: Frame) -> Iterator[dict[str, object]]:
+        shares = {name: frames.mean_of(same[name]) for name in ("of all errors", "of intrinsic errors")}
+        if len(same) == models:
+            yield {"model": MODELS_MEAN, "sentences": None, **shares, **_counts(frame)}
+
+    every = pd.concat([frame, frame.assign(model=ALL_MODELS)]) if models > 1 else frame
+    table = frames.by_group(every, ("model",), rows_of, ("error", "of all errors"))
+    if models < 2:
+        return table
+    return pd.concat([table, frames.by_group(table[table["model"] != ALL_MODELS], ("error",), means_of)])
 
 
 def length_frame(items: Sequence[HamletItem]) -> Frame:
     """Return the correlation of summary length and recall by level (section 5.2)."""
     frame = score_frame(items, "recall")
-    models = list(frame["model"].unique())
-    rows = []
-    for model in [ALL, *(models if len(models) > 1 else [])]:
-        chosen = frame if model == ALL else frame[frame["model"] == model]
+
+    def rows_of(chosen: Frame) -> Iterator[dict[str, object]]:
         # An answer of NOTHING has no length to correlate.
         answers = chosen[chosen["words"].notna() & ~chosen["nothing"].astype(bool)]
-        for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True) if len(chosen) else ():
+        for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True):
             measured = answers[answers[f"{level} whole"] > 0]
             recalls = measured[f"{level} part"] / measured[f"{level} whole"]
             is_enough = len(measured) >= _MIN_PAIRS and measured["words"].nunique() > 1 and recalls.nunique() > 1
             value = correlation(measured["words"], recalls) if is_enough else None
-            row = {"model": ALL_MODELS if model == ALL else model, "level": column, "correlation": value}
-            rows.append({**row, "summaries": len(measured), **_counts(chosen)})
-    return frames.frame_of(rows, () if rows else ("model", "level", "correlation"))
+            yield {"level": column, "correlation": value, "summaries": len(measured), **_counts(chosen)}
+
+    every = frame.assign(model=ALL_MODELS)
+    every = pd.concat([every, frame]) if frame["model"].nunique() > 1 else every
+    return frames.by_group(every, ("model",), rows_of, ("level", "correlation"))
 
 
 def difference_frame(items: Sequence[HamletItem]) -> Frame:
@@ -286,20 +289,18 @@ def fact_frame(cells: Sequence[HamletCell], perspectives: Sequence[Perspective])
 
 def size_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     """Return the tokens, trees and kept facts of each document (table 8)."""
-    documents = [(title, group) for (_, title), group in frames.groups(facts, "id", "document")]
-    tokens = [int(group["tokens"].iloc[0]) for _, group in documents]
-    rows: list[dict[str, object]] = []
-    for (title, group), count in zip(documents, tokens, strict=True):
+
+    def rows_of(document: Frame) -> Iterator[dict[str, object]]:
         for perspective in perspectives:
-            sizes = frames.figures("hamlet", "sizes", group[group["perspective"] == perspective])
-            rows.append({"document": title, "perspective": perspective, "tokens": count, **sizes})
-    for perspective in perspectives if len(documents) > 1 else ():
-        sizes = frames.figures("hamlet", "sizes", facts[facts["perspective"] == perspective])
-        total = {"tokens": sum(tokens), **sizes}
-        rows.append({"document": "total", "perspective": perspective, **total})
-        means = {name: count / len(documents) for name, count in total.items()}
-        rows.append({"document": "mean", "perspective": perspective, **means})
-    return frames.frame_of(rows, () if rows else ("document", "perspective", "tokens", "trees"))
+            sizes = frames.figures("hamlet", "sizes", document[document["perspective"] == perspective])
+            yield {"perspective": perspective, "tokens": int(document["tokens"].iloc[0]), **sizes}
+
+    table = frames.by_group(facts, ("id", "document"), rows_of, ("perspective", "tokens", "trees")).drop(columns="id")
+    if (documents := facts["id"].nunique()) < 2:
+        return table
+    sums = table.drop(columns="document").groupby("perspective", sort=False).sum()
+    both = pd.concat([sums.assign(document="total"), (sums / documents).assign(document="mean")])
+    return pd.concat([table, both.loc[list(perspectives)].reset_index()])
 
 
 def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
@@ -309,7 +310,7 @@ def pruning_frame(facts: Frame, perspectives: Sequence[Perspective]) -> Frame:
     return table.replace({"perspective": {ALL: "both"}})
 
 
-def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Frame:
+def judge_frame(items: Sequence[HamletItem], roles: Mapping[str, tuple[NamedModel, Against]]) -> Frame:
     """Return the mean scores by each judge, over the summaries that all have judged (table 3, without people)."""
     scores = frames.frame_of(
         {
@@ -319,21 +320,19 @@ def judge_frame(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
         }
         for item in items
     )
-    common = scores.reindex(columns=[f"{name} {metric}" for name in names for metric in METRICS]).dropna()
+    common = scores.reindex(columns=[f"{name} {metric}" for name in roles for metric in METRICS]).dropna()
     rows = []
-    for name in names:
-        full = name.endswith(f", {FULL_TEXT}")
-        who = name.removesuffix(f", {FULL_TEXT}") or judge
+    for name, (judge, against) in roles.items():
         means = {metric: frames.mean_of(common[f"{name} {metric}"]) for metric in METRICS}
-        counts = {"summaries": len(common), "of": len(items)}
-        rows.append({"judge": who, "reference": FULL_TEXT if full else "chunk", **means, **counts})
+        head = {"judge": judge.name, "reference": FULL_TEXT if against == "document" else against}
+        rows.append({**head, **means, "summaries": len(common), "of": len(items)})
     return frames.frame_of(rows)
 
 
 def scores_of(evaluations: Mapping[str, Evaluation]) -> tuple[HamletScore, HamletScore]:
     """Return the results of both metrics as numbers."""
     scores: list[HamletScore] = []
-    for name, counted in ((KeyfactRecall.name, "stated"), (Faithfulness.name, "faithful")):
+    for name, counted in zip(_JUDGED, ("stated", "faithful"), strict=True):
         evaluation = evaluations[name]
         details: Mapping[str, Any] = evaluation.details if evaluation.outcome == "scored" else {}
         by_level = details.get("by_level") or {}
@@ -380,28 +379,24 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
     name = "hamlet"
     title = "HAMLET: recall and faithfulness by level, perspective and position"
     item = "one query and one model each"
-    validators: dict[str, ModelSettings] = Field(default={}, exclude=True)
-    """The validator's own settings from the settings file, by its name."""
+    judging: JudgeConfig = Field(default=JudgeConfig(), exclude=True)
+    """How a document's key facts are found, with the validator's own settings if it has any."""
 
     @classmethod
     def asked(cls, request: Asked) -> HamletDesign:
         """Return the design that was asked for."""
         if not request.writers or not request.judges:
             raise UsageError("no model takes part", fix=("name one with ", Set("model")))
-        fields, models = request.fields(HamletOrder), request.judging().models
-        validators = {name: settings for name, settings in models.items() if name == fields.get("validator")}
-        return cls(writers=request.writers, judges=request.judges, validators=validators, **fields)
+        asked, models = request.judging(), {"writers": request.writers, "judges": request.judges}
+        own = {name: settings for name, settings in asked.models.items() if name == asked.validator}
+        judging = JudgeConfig(models=own, **{name: getattr(asked, name) for name in _OF_KEYFACTS})
+        return cls(judging=judging, **models, **request.fields(HamletOrder))
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
         """The perspectives of the queries."""
-        return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
-
-    @property
-    def keyfact_judging(self) -> JudgeConfig:
-        """How a document's key facts are found."""
-        names = ("perspective", "validator", "keyfact_chunks", "keyfact_overlap")
-        return JudgeConfig(models=self.validators, **{name: getattr(self, name) for name in names})
+        asked = self.judging.perspective
+        return get_args(Perspective) if asked == "both" else (asked,)
 
     @property
     def judge_roles(self) -> dict[str, tuple[NamedModel, Against]]:
@@ -411,32 +406,26 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         full_text_judges = self.judges if self.full_text else ()
         return roles | {f"{model.name}, {FULL_TEXT}": (model, "document") for model in full_text_judges}
 
-    def judge_spec(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> Order:
-        """Return the spec of a run in which a judge judges a summary."""
-        how: dict[str, Any] = {"perspective": self.perspective, "evidence": "whole", "verify_against": against}
-        judging = JudgeConfig(metrics=(KeyfactRecall.name, Faithfulness.name), keyfacts=keyfacts, **how)
-        return Evaluate(judging=self.judging_by(judging, judge), given=summary, experiment=self.name)
-
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[HamletCell]:
         """Return the documents. Raise, before anything is paid for, if a name or a price is unknown, or no model can
         read any of them."""
-        check_models(runner, *((self.writer_settings(model.name, query=""), None) for model in self.writers))
-        check_models(runner, (self.judge_settings(query=None), self.judging_by(self.keyfact_judging, self.judge)))
-        check_models(runner, *((self.keyed(judge.settings, query=None), None) for judge in self.judges[1:]))
-        drafts = [(document, model.name) for document in documents for model in self.writers]
-        plans = [partial(prepare, document, self.writer_settings(model, query=QUERY)) for document, model in drafts]
-        await asyncio.to_thread(refuse_if_none_fits, plans)
+        building, drafting = self.judging_by(self.judging, self.judge), [model.name for model in self.writers]
+        choices = [
+            *((self.writer_settings(name, query=""), None) for name in drafting),
+            (self.judge_settings(query=None), building),
+            *((self.keyed(judge.settings, query=None), None) for judge in self.judges[1:]),
+        ]
+        drafts = product(documents, (self.writer_settings(name, query=QUERY) for name in drafting))
+        plans = [partial(prepare, document, settings) for document, settings in drafts]
+        await asyncio.to_thread(check_work, runner, *choices, plans=plans)
         tokenizer, _ = tokenizer_of(self.judge_settings(query=None))
         tokens = [await asyncio.to_thread(tokenizer.count, document.text) for document in documents]
-        return [
-            HamletCell(document, tokens=count, about={"tokens": count, "keyfacts": None})
-            for document, count in zip(documents, tokens, strict=True)
-        ]
+        sizes = zip(documents, tokens, strict=True)
+        return [HamletCell(document, tokens=n, about={"tokens": n, "keyfacts": None}) for document, n in sizes]
 
     async def run_cell(self, cell: HamletCell, batch: RunBatch) -> tuple[HamletCell, list[HamletItem]]:
         """Find the key facts, imported or built, and have their queries answered and the answers judged."""
-        document, metrics = cell.document, (KeyfactRecall.name, Faithfulness.name)
-        cell = await judging_pack(cell, metrics, self.keyfact_judging, self, batch)
+        document, cell = cell.document, await batch.judging_pack(cell, _JUDGED, self.judging, self)
         if (pack_id := cell.ids["keyfacts"]) is None:
             return cell, []
         keyfacts = batch.runner.store.keyfacts.get(pack_id)
@@ -445,9 +434,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         batch.of += len(queries)
         answers = []
         for tree, model in queries:
-            of_tree = (tree.chunk, tree.position, tree.perspective, tree.query)
-            item = HamletItem(document.id, document.title, *of_tree, model)
-            work = partial(self._answered, cell, item, tree, keyfacts, batch)
+            item = HamletItem(document.id, document.title, tree, model)
+            work = partial(self._answered, cell, item, keyfacts, batch)
             answers.append(batch.run_task(f"{document.title}, {item.label}", work))
         about = {**cell.about, "keyfacts": {"id": keyfacts.id, "missing": keyfacts.missing}}
         return replace(cell, keyfacts=keyfacts, about=about), await gather_all(answers)
@@ -458,9 +446,8 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         evaluators: tuple[type[Evaluator], ...] = (KeyfactRecall, Faithfulness)
         for metric, name in zip(evaluators, METRICS, strict=True) if judged_items else ():
             scores: list[HamletScore] = [getattr(item, name) for item in judged_items]
-            judged = sum(score.levels[ALL][1] for score in scores if ALL in score.levels)
-            unjudged = sum(score.unjudged for score in scores)
-            yield judged_items[0].runs[JUDGING], metric.name, metric.version, judged, unjudged
+            counts = sum(score.judged for score in scores), sum(score.unjudged for score in scores)
+            yield judged_items[0].runs[JUDGING], metric.name, metric.version, *counts
 
     def frames(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[NamedFrame]:
         """Yield the tables; models and judges are compared where there are several."""
@@ -474,13 +461,17 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
         yield "sizes", size_frame(facts, self.perspectives)
         yield "pruning", pruning_frame(facts, self.perspectives)
         if len(self.judge_roles) > 1:
-            yield "judges", judge_frame(items, self.judge.name, list(self.judge_roles))
+            yield "judges", judge_frame(items, self.judge_roles)
         if len(self.writers) > 1:
             yield "differences", difference_frame(items)
 
+    def settings_of(self, outcome: Outcome[HamletCell, HamletItem]) -> Mapping[str, object]:
+        """Return the settings behind the results, with those of key facts."""
+        return {**{name: getattr(self.judging, name) for name in _OF_KEYFACTS}, **super().settings_of(outcome)}
+
     def notes(self, items: Sequence[HamletItem], cells: Sequence[HamletCell]) -> Iterator[str]:
         """Return who validated key facts, and what is missing."""
-        yield f"key facts validated by {plain(self.validator or self.judge.name)}"
+        yield f"key facts validated by {plain(self.judging.validator or self.judge.name)}"
         if lost := sum(cell.keyfacts is None for cell in cells):
             yield f"documents without key facts, and so without items: {lost} of {len(cells)}"
         if gaps := sum(item.gaps > 0 for item in items):
@@ -494,33 +485,32 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
             sentences = score_frame([item for item in items if item.model == model], "faithfulness")
             gaps = [number(record[WHOLE]) for record in tables["gaps"].records if record["model"] == model]
             gap = max((gap for gap in gaps if gap is not None), default=None)
-            stated, faithful = (
-                f"{figure(pooled_shares(frame, [ALL])[ALL], 2)} of {int(sum(frame[f'{ALL} whole'])):,}"
-                for frame in (chosen, sentences)
-            )
+            both = [
+                (pooled_shares(frame, [ALL])[ALL], int(sum(frame[f"{ALL} whole"]))) for frame in (chosen, sentences)
+            ]
+            stated, faithful = (f"{figure(value, 2)} of {size:,}" for value, size in both)
             scores = f"{plain(model)}: recall {stated} key facts, faithful {faithful} sentences"
             yield f"{scores}, largest gap between fifths {figure(gap, 2)}"
 
-    async def _answered(
-        self, cell: HamletCell, item: HamletItem, tree: Tree, keyfacts: KeyFacts, batch: RunBatch
-    ) -> HamletItem:
+    async def _answered(self, cell: HamletCell, item: HamletItem, keyfacts: KeyFacts, batch: RunBatch) -> HamletItem:
         """Return an item with the answer and its verdicts, as far as they could be had."""
-        document, settings = cell.document, self.writer_settings(item.model, query=item.query)
-        outcome = await batch.run_part(
-            DRAFTING, DRAFTING, item.label, document, settings, Summarize(experiment=self.name)
-        )
-        usage = await total_usage(batch.runner, [outcome.run]) if outcome.run else None
+        document, query, summarizing = cell.document, item.tree.query, Summarize(experiment=self.name)
+        settings = self.writer_settings(item.model, query=query)
+        outcome = await batch.run_part(DRAFTING, DRAFTING, item.label, document, settings, summarizing)
+        usage = await batch.usage([outcome.run]) if outcome.run else None
         item = replace(outcome.recorded(item, DRAFTING), taken=usage)
         if item.failure is not None and item.failure.code == NoAnswerError.code:
-            levels = {level: (0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
+            levels = {level: (0, sum(level in (fact.level, ALL) for fact in item.tree.kept)) for level in LEVEL_KEYS}
             recall, faithfulness = HamletScore("scored", 0.0, levels), HamletScore("not_applicable")
             return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
         if (answer := outcome.result) is None:
             return item
         item = replace(item, gaps=len(answer.gaps), words=answer.draft.words if answer.draft else None)
+        how: dict[str, Any] = {"keyfacts": keyfacts.id, "perspective": self.judging.perspective, "evidence": "whole"}
         for name, (judge, against) in self.judge_roles.items():
-            order = self.judge_spec(keyfacts.id, answer.summary or "", judge, against)
-            stage, settings = f"{JUDGING} by {name}" if name else JUDGING, self.keyed(judge.settings, query=item.query)
+            judging = self.judging_by(JudgeConfig(metrics=_JUDGED, verify_against=against, **how), judge)
+            order = Evaluate(judging=judging, given=answer.summary or "", experiment=self.name)
+            stage, settings = f"{JUDGING} by {name}" if name else JUDGING, self.keyed(judge.settings, query=query)
             outcome = await batch.run_part(JUDGING, f"{stage} {item.model}", item.label, document, settings, order)
             item = outcome.recorded(item, stage)
             if outcome.result is None:
@@ -530,8 +520,7 @@ class HamletDesign(HamletOrder, Seats, Experiment[HamletCell, HamletItem]):
                 item = replace(item, second={**item.second, name: scores})
                 continue
             item = replace(item, recall=scores[0], faithfulness=scores[1])
-            failed = [evaluations[metric.name] for metric in (KeyfactRecall, Faithfulness)]
-            for evaluation in [evaluation for evaluation in failed if evaluation.outcome == "failed"][:1]:
+            for evaluation in [evaluations[name] for name in _JUDGED if evaluations[name].outcome == "failed"][:1]:
                 reason = f"{evaluation.metric}: {one_line(evaluation.reason)}"
                 item = replace(item, failure=Failure(JUDGING, "judging", reason))
         return item

@@ -18,18 +18,8 @@ from redraft.lab.experiments import frames
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.grid import GridSummary, draft_summary
-from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, Seats
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    Cell,
-    Item,
-    PublicJudging,
-    RunBatch,
-    Used,
-    check_models,
-    judging_pack,
-    total_usage,
-)
+from redraft.lab.experiments.orders import Asked, LongSumEvalOrder, NamedModel, PublicJudging, Seats
+from redraft.lab.experiments.runner import DRAFTING, Cell, Item, RunBatch, Used, check_work
 from redraft.lab.experiments.sources import ExistingSummaries, read_existing_summaries
 from redraft.order import Refine
 from redraft.report.history.results import Result
@@ -140,14 +130,14 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
     async def cells(self, documents: Sequence[Document], runner: ExperimentRunner) -> list[Cell]:
         """Return the documents. Raise if a name or a price is unknown, before anything is paid for."""
         writers = [(self.keyed(writer.settings), self.judging) for writer in self.writers]
-        check_models(runner, *writers, (self.judge_settings(), None))
+        check_work(runner, *writers, (self.judge_settings(), None))
         return list(map(Cell, documents))
 
     async def run_cell(self, cell: Cell, batch: RunBatch) -> tuple[Cell, list[RefinedSummary]]:
         """Refine all drafts of a document, in turn, since refinements start from the same drafts."""
         document = cell.document
         judging = self.judging.model_copy(update={"judges": (), "models": {}, "base_url": None})
-        cell = await judging_pack(cell, self.metrics, judging, self, batch)
+        cell = await batch.judging_pack(cell, self.metrics, judging, self)
         items = []
         for writer in self.writers:
             drafts = [
@@ -191,9 +181,8 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
     ) -> RefinedSummary:
         """Return a draft that a writer has refined in one way, or why it was not."""
         document, runner = cell.document, batch.runner
-        summary = RefinedSummary(
-            document.id, document.title, draft.system, draft.number, writer.name, way, failure=draft.failure
-        )
+        of_draft = (document.id, document.title, draft.system, draft.number)
+        summary = RefinedSummary(*of_draft, writer.name, way, failure=draft.failure)
         if draft.text is None:
             return summary
         batch.of += 1
@@ -206,7 +195,7 @@ class LongSumEvalDesign(LongSumEvalOrder, Seats, Experiment[Cell, RefinedSummary
         if (result := outcome.result) is None:
             return summary
         scores = await asyncio.to_thread(best_scores, runner.store, result)
-        totals = await total_usage(runner, [result.run.id])
+        totals = await batch.usage([result.run.id])
         lengths = (count_words(draft.text), count_words(result.summary or ""))
         return replace(summary, rounds=tuple(scores), stop=result.run.stop_reason, words=lengths, taken=totals)
 
@@ -271,17 +260,15 @@ def round_frame(refined: Frame) -> Frame:
         for after in range(1 + max(best.round for item in summaries for best in item.rounds)):
             scores = pd.Series([item.score(metric, after) for item in summaries], index=of_metric.index, dtype=object)
             both = _both(of_metric.assign(score=scores), "initial", "score")
-            score, in_round = frames.mean_of(both["score"]), [best for item in summaries for best in item.rounds]
-            in_round = [best for best in in_round if best.round == after]
-            gains, scored = frames.document_means(both, "gain"), frames.document_means(both, "score")
-            gain_ends = frames.ends([*gains.values()])
+            score = frames.mean_of(both["score"])
+            in_round = [best for item in summaries for best in item.rounds if best.round == after]
+            gains, scored = (list(frames.document_means(both, name).values()) for name in ("gain", "score"))
             yield {
                 "round": after,
-                "score": frames.mean_of(scored.values()),
-                **frames.ends([*scored.values()]),
-                "gain": frames.mean_of(gains.values()),
-                "gain from": gain_ends[frames.ENDS[0]],
-                "gain to": gain_ends[frames.ENDS[1]],
+                "score": frames.mean_of(scored),
+                **frames.ends(scored),
+                "gain": frames.mean_of(gains),
+                **dict(zip(("gain from", "gain to"), frames.ends(gains).values(), strict=True)),
                 "step": None if score is None or before is None else score - before,
                 "revised": sum(best.revised for best in in_round),
                 "taken": sum(best.accepted for best in in_round),

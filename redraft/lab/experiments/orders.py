@@ -19,16 +19,7 @@ from redraft.errors import Set, UsageError
 from redraft.fields import Settings, field_like, setting
 from redraft.lab.declared import declared
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
-from redraft.settings import (
-    EXTRACTIVE,
-    NO_KEY,
-    DraftConfig,
-    FeedbackName,
-    JudgeConfig,
-    ModelSettings,
-    PerspectiveName,
-    RefineConfig,
-)
+from redraft.settings import EXTRACTIVE, NO_KEY, DraftConfig, FeedbackName, JudgeConfig, ModelSettings, RefineConfig
 
 USUAL_STEPS = "10000:128000:10000"
 """The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
@@ -38,11 +29,17 @@ PAPER_GOALS: Mapping[str, float] = {"coverage": 0.6, "consistency": 0.73}
 """The goals of LongSumEval."""
 _MIN_TOKENS, _MAX_STEPS = 64, 100
 _SPLIT = re.compile(r"[,;\s]+")
-_OF_ITS_PLACE = {"base_url", "key_env", "price"}
-PublicSettings = Annotated[
-    DraftConfig, PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude=_OF_ITS_PLACE))
-]
+
+
+def _without(*names: str) -> PlainSerializer:
+    """Return the JSON of settings without some of them."""
+    return PlainSerializer(lambda settings: settings.model_dump(mode="json", exclude={*names}))
+
+
+PublicSettings = Annotated[DraftConfig, _without("base_url", "key_env", "price")]
 """A model's settings. Their JSON is without its server, key and price."""
+PublicJudging = Annotated[JudgeConfig, _without("judges", "models", "base_url")]
+"""How summaries are judged. Its JSON is without the judges, which designs name themselves."""
 
 
 def parse_steps(value: object) -> object:
@@ -134,15 +131,9 @@ class LongSumEvalOrder(Settings):
 class HamletOrder(Settings):
     """What queries are asked, and how answers are judged."""
 
-    validator: str | None = field_like(JudgeConfig, "validator")
-    perspective: PerspectiveName = field_like(JudgeConfig, "perspective")
-    keyfact_chunks: str = option("hamlet", "keyfact_chunks", JudgeConfig().keyfact_chunks)
-    keyfact_overlap: int = field_like(JudgeConfig, "keyfact_overlap")
     full_text: bool = option("hamlet", "full_text", default=False)
     """Whether faithfulness is also judged against the whole document."""
     queries: int | None = option("hamlet", "queries", None, ge=1)
-
-    _checked_size = field_validator("keyfact_chunks")(lambda size: JudgeConfig(keyfact_chunks=size).keyfact_chunks)
 
 
 class ReadingOrder(Settings):
@@ -186,7 +177,14 @@ class ChunkSizeOrder(Settings):
     _ascending = field_validator("chunk_sizes")(lambda sizes: tuple(sorted(sizes)))
 
 
-ORDERS: tuple[type[Settings], ...] = (GridOrder, LongSumEvalOrder, HamletOrder, ContextOrder, QaOrder, ChunkSizeOrder)
+ORDERS: Mapping[str, type[Settings]] = {
+    "grid": GridOrder,
+    "longsumeval": LongSumEvalOrder,
+    "hamlet": HamletOrder,
+    "context": ContextOrder,
+    "qa": QaOrder,
+    "chunk-size": ChunkSizeOrder,
+}
 
 
 @dataclass(frozen=True, slots=True)

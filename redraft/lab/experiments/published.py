@@ -12,8 +12,16 @@ from string import ascii_uppercase
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
+from pydantic import (
+    BeforeValidator,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
+from redraft.domain import widened
 from redraft.errors import UsageError
 from redraft.lab.declared import declared
 from redraft.lab.experiments.context_frames import ALL_STEPS, FATES, REFERENCE
@@ -97,7 +105,10 @@ def _charts(spec: Spec, frame: pd.DataFrame) -> Drawn:
             marks = marks[marks["name"].isin(marks["name"].unique()[: spec["most"]])]
         if spec.get("only_measured"):
             marks = marks.dropna(subset=spec["parts"])
-        words = {name: _filled(label, cells) for name, label in spec["labels"].items()}
+        words = {
+            name: label.format_map(cells) if isinstance(label, str) else [part.format_map(cells) for part in label]
+            for name, label in spec["labels"].items()
+        }
         words |= {name: spec[name] for name in ("parts", "limits") if name in spec}
         chart = _KINDS[spec["kind"]](marks, title=title, **words)
         yield spec.get(f"name{suffix}", spec["name"]).format_map(names), chart
@@ -118,10 +129,6 @@ def _chosen(spec: Spec, frame: pd.DataFrame) -> pd.DataFrame:
     if not melted:
         return frame
     return frame.melt([name for name in names if name not in melted], melted, var_name="column", value_name="value")
-
-
-def _filled(label: str | list[str], cells: Mapping[str, Any]) -> Any:
-    return label.format_map(cells) if isinstance(label, str) else [part.format_map(cells) for part in label]
 
 
 _KINDS: Mapping[str, Callable[..., Chart]] = {
@@ -203,46 +210,45 @@ def _cell(value: object) -> Cell:
     return one_line(value) if isinstance(value, str) else value
 
 
-Text = Annotated[Line, AfterValidator(without_marks)]
-"""A line without the marks of Markdown."""
+def _text(text: str) -> str:
+    """Return a text on one line, without the marks of Markdown."""
+    return without_marks(one_line(text))
 
 
-class StoredTable(BaseModel):
-    """A table as stored, each row a mapping by column name."""
-
-    model_config = ConfigDict(strict=True)
-    name: Text
-    title: Text = ""
-    caption: Text = ""
-    basis: Text = ""
-    columns: tuple[Line, ...]
-    rows: tuple[dict[Line, Annotated[Cell, PlainValidator(_cell)]], ...]
-
-    @model_validator(mode="after")
-    def _fits(self) -> StoredTable:
-        if len({*self.columns}) < len(self.columns):
-            raise ValueError("two columns have the same name")
-        for number, row in enumerate(self.rows):
-            if unknown := row.keys() - {*self.columns}:
-                raise ValueError(f"row {number} has {sorted(unknown)[0]!r}, which is not a column")
-        return self
-
-    def table(self) -> Table:
-        """Return the table; a cell missing from a row was not measured."""
-        rows = tuple(tuple(map(row.get, self.columns)) for row in self.rows)
-        return Table(self.name, self.title or self.name, self.caption, self.basis, self.columns, rows)
+_ROWS = TypeAdapter(dict[str, tuple[dict[Line, Annotated[Cell, PlainValidator(_cell)]], ...]])
 
 
-class StoredResults(BaseModel):
-    """The content of `tables.json`. Older files have no title; items, as in the output of `--json`, are ignored."""
+def _stored_table(content: Any, validated: ValidatorFunctionWrapHandler) -> Table:
+    """Return a table as stored, each row a mapping by column name; a cell missing from a row was not measured."""
+    rows: tuple[dict[str, Cell], ...] = ()
+    if isinstance(content, dict):
+        rows = _ROWS.validate_python({"rows": content.get("rows")})["rows"]
+        content = {"title": "", "caption": "", "basis": "", **content, "rows": ()}
+    table: Table = validated(content)
+    columns = tuple(map(one_line, table.columns))
+    if len({*columns}) < len(columns):
+        raise ValueError("two columns have the same name")
+    for number, row in enumerate(rows):
+        if unknown := row.keys() - {*columns}:
+            raise ValueError(f"row {number} has {sorted(unknown)[0]!r}, which is not a column")
+    name, title, caption, basis = map(_text, (table.name, table.title, table.caption, table.basis))
+    return Table(name, title or name, caption, basis, columns, tuple(tuple(map(row.get, columns)) for row in rows))
 
-    model_config = ConfigDict(strict=True)
-    experiment: Line = ""
-    title: Text = ""
-    about: tuple[Text, ...] = ()
-    headline: tuple[Text, ...] = ()
-    settings: dict[str, Any] = {}
-    tables: tuple[StoredTable, ...]
+
+_TABLES = TypeAdapter(dict[str, tuple[Annotated[Table, WrapValidator(_stored_table)], ...]])
+
+
+def _stored_report(content: Any) -> Any:
+    """Return the content of `tables.json` as the fields of a report. Older files have no title; items, as in the output
+    of `--json`, are ignored."""
+    if not isinstance(content, dict):
+        return content
+    tables = _TABLES.validate_python({name: content[name] for name in ("tables",) if name in content})
+    usual: dict[str, Any] = {"title": "", "about": (), "settings": {}}
+    return usual | content | tables | {"name": content.get("experiment", ""), "items": (), "verdict": ""}
+
+
+_REPORTS = TypeAdapter(Annotated[Report, BeforeValidator(_stored_report)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +280,10 @@ def read_results(places: Iterable[str]) -> list[Results]:
     return results
 
 
-def stored_results(path: Path) -> StoredResults:
+def stored_results(path: Path) -> Report:
     """Return the results in a file as they are stored. An error names the file and the field."""
     try:
-        return StoredResults.model_validate_json(read_file(path, MAX_BYTES))
+        report = _REPORTS.validate_json(read_file(path, MAX_BYTES))
     except OSError as error:
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(path), hint=_HINT) from error
     except ValidationError as error:
@@ -285,23 +291,23 @@ def stored_results(path: Path) -> StoredResults:
         field, problem = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
         message = f"{f'{field}: ' if field else ''}{problem[:1].lower()}{problem[1:]}"
         raise UsageError(f"these are not results of an experiment: {message}", place=str(path), hint=_HINT) from error
+    about, headline = (tuple(map(_text, lines)) for lines in (report.about, report.headline))
+    return replace(report, name=one_line(report.name), title=_text(report.title), about=about, headline=headline)
 
 
 def read_file_of_results(path: Path, called: str, rename: Callable[[Table], Table] = lambda table: table) -> Results:
     """Return the results in a file; `rename` gives the tables other names before pictures are drawn."""
-    stored = stored_results(path)
-    texts = (*stored.about, *stored.headline)
-    tables = [rename(table) for table in drop_repeats((table.table() for table in stored.tables), texts)]
-    shown = []
+    stored, shown = stored_results(path), list[ShownTable]()
+    tables = tuple(map(rename, drop_repeats(stored.tables, (*stored.about, *stored.headline))))
     for table in tables:
         try:
-            charts = draw_pictures(stored.experiment, [table]).values()
+            charts = draw_pictures(stored.name, [table]).values()
             shown.append(ShownTable(table, tuple(chart.html() for chart in charts)))
         except Exception:  # noqa: BLE001 - a table from outside may lack anything, and can be read without a chart
             shown.append(ShownTable(table, undrawn=_UNDRAWN))
-    title, better = stored.title or stored.experiment or one_line(called), verdict(stored.experiment, tables)
-    head = stored.experiment, title, stored.about, stored.settings, tuple(tables), (), stored.headline, better
-    return Results(*head, one_line(called), tuple(shown))
+    place = one_line(called)
+    named = {"title": stored.title or stored.name or place, "verdict": verdict(stored.name, tables), "place": place}
+    return widened(Results, stored, tables=tables, shown=tuple(shown), **named)
 
 
 class ReportSection(NamedTuple):
@@ -317,13 +323,12 @@ def report_page(results: Sequence[Results]) -> str:
     """Return the page, with its styles, its script and its data."""
     report_sections, tables = sections(results), [table for of_one in results for table in of_one.shown]
     pictures = count(sum(len(table.pictures) for table in tables), "picture")
-    template = environment(TEMPLATES).get_template("report.html")
-    return template.render(
-        sections=report_sections,
-        assets=assets(_STYLES, _SCRIPT),
-        title=", ".join(section.title for section in report_sections),
-        line=f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}",
+    line = f"{count(len(results), 'set')} of results, {count(len(tables), 'table')}, {pictures}"
+    template, title = (
+        environment(TEMPLATES).get_template("report.html"),
+        ", ".join(part.title for part in report_sections),
     )
+    return template.render(sections=report_sections, assets=assets(_STYLES, _SCRIPT), title=title, line=line)
 
 
 def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:

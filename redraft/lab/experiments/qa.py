@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import ceil
 from statistics import fmean
 from typing import Any, Literal
@@ -19,37 +19,11 @@ from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.events import Notice
 from redraft.graphs.prepared import PreparedDocument, tokenizer_of
 from redraft.graphs.strategies import strategy_named
-from redraft.lab.experiments import frames
+from redraft.lab.experiments import frames, questioner
 from redraft.lab.experiments.experiment import MAX_LINES, Experiment, NamedFrame
 from redraft.lab.experiments.frames import Frame
 from redraft.lab.experiments.orders import Asked, QaOrder, Seats
-from redraft.lab.experiments.questioner import (
-    BUILDING,
-    THIRDS,
-    TYPED_ANSWER,
-    TYPES,
-    JudgedAnswer,
-    ReadingStep,
-    Response,
-    Third,
-    TypedQuestion,
-    TypedQuestionBuilder,
-    TypedQuestions,
-    answer_from_text,
-    judge_pairs,
-    plan_steps,
-    third_of,
-)
-from redraft.lab.experiments.runner import (
-    DRAFTING,
-    Cell,
-    GuardedStage,
-    Item,
-    RunBatch,
-    check_models,
-    own_work,
-    refuse_if_none_fits,
-)
+from redraft.lab.experiments.runner import DRAFTING, Cell, GuardedStage, Item, RunBatch, check_work
 from redraft.order import ExperimentPart, Summarize
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.report.tables import Table, figure, number, plain
@@ -77,16 +51,16 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
     model: str
     step: int
     tokens: int
-    question: TypedQuestion
-    third: Third
+    question: questioner.TypedQuestion
+    third: questioner.Third
     end: int | None = None
     """The number of characters that were read."""
     made: bool = True
     """Whether the model was asked."""
-    response: Response | None = None
+    response: questioner.Response | None = None
     trouble: str = ""
     """Why a question that was asked has no answer."""
-    verdict: JudgedAnswer | None = None
+    verdict: questioner.JudgedAnswer | None = None
     """The verdict on the answer, or on the reason of a yes-or-no question."""
     similarity: float | None = None
     alike: float | None = None
@@ -115,9 +89,9 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
         return "read" if end <= self.end else "ahead" if start >= self.end else "cut"
 
     @computed
-    def third_read(self) -> Third | None:
+    def third_read(self) -> questioner.Third | None:
         """The third of what was read that the paragraph is in; None if it was not read completely."""
-        return third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
+        return questioner.third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
 
     @computed
     def should_abstain(self) -> bool:
@@ -125,7 +99,7 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
         return not self.question.is_answerable or self.place == "ahead"
 
     @property
-    def answer(self) -> Response | None:
+    def answer(self) -> questioner.Response | None:
         """The answer; None without a response or if the model abstained."""
         return self.response if self.response and not self.response.abstained else None
 
@@ -167,11 +141,8 @@ class QaItem(Item, label="{0.model}, {0.tokens:,} tokens", by="{0.model}", made=
             for text, reason in ((response.answer, response.reason), (question.answer, question.reason))
         )
         answer, reference = NO_ANSWER if silent else answer, reference if question.is_answerable else NO_ANSWER
-        return replace(
-            self,
-            similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
-            alike=round(similarity(answer, reference), _DIGITS),
-        )
+        of_pair = None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS)
+        return replace(self, similarity=of_pair, alike=round(similarity(answer, reference), _DIGITS))
 
 
 _COLUMNS = ("document", "model", "step", "tokens", "third", "third_read", "place", "correct", "yes_no", "similarity")
@@ -230,11 +201,11 @@ def similarity_frame(items: Sequence[QaItem]) -> Frame:
     figures = {"similarity": "alike", "yes or no right": "yes_no", "similarity of reasons": "similarity"}
 
     def rows_of(answers: Frame) -> Iterator[dict[str, object]]:
-        for of_type in (*TYPES, ALL):
+        for of_type in (*questioner.TYPES, ALL):
             chosen = answers if of_type == ALL else answers[answers["type"] == of_type]
             for name, column in list(figures.items())[: 3 if of_type == "binary" else 1]:
-                in_third = [chosen[chosen["third read"] == third][column] for third in THIRDS]
-                thirds = dict(zip(map(str, THIRDS), map(frames.mean_of, in_third), strict=True))
+                in_third = [chosen[chosen["third read"] == third][column] for third in questioner.THIRDS]
+                thirds = dict(zip(map(str, questioner.THIRDS), map(frames.mean_of, in_third), strict=True))
                 every = {ALL: frames.mean_of(chosen[column]), "answers": len(frames.values_of(chosen[column]))}
                 yield {"type": of_type, "figure": name, **thirds, **every}
 
@@ -248,7 +219,7 @@ def difference_frame(items: Sequence[QaItem]) -> Frame:
     models = list(combinations(frame["model"].unique(), 2))
     for names, both in frames.pairs(judged_rows, "model", ["question", "step"], models):
         both["gap"] = both["correct"] - both["correct of second"]
-        for of_type in (ALL, *TYPES):
+        for of_type in (ALL, *questioner.TYPES):
             chosen = both if of_type == ALL else both[both["type"] == of_type]
             gaps = [fmean(group["gap"]) for _, group in frames.groups(chosen, "question")]
             means = {"difference": frames.mean_of(gaps), **frames.ends(gaps), "questions": len(gaps)}
@@ -293,8 +264,8 @@ _UNBOUNDED = {"context_tokens": 100_000_000}
 class QaCell(Cell):
     """A document with its steps, and its questions once it has them."""
 
-    steps: tuple[ReadingStep, ...]
-    questions: TypedQuestions | None = None
+    steps: tuple[questioner.ReadingStep, ...]
+    questions: questioner.TypedQuestions | None = None
 
 
 class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
@@ -319,7 +290,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             for strategy in self.strategies
         }
 
-    def answer_settings(self, name: str, step: ReadingStep) -> DraftConfig:
+    def answer_settings(self, name: str, step: questioner.ReadingStep) -> DraftConfig:
         """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
         an answer gets all of its source text at once."""
         model, strategy = self.contestants[name]
@@ -329,7 +300,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
         return self.writer_settings(model, **changes)
 
-    def prepare_step(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
+    def prepare_step(self, document: Document, name: str, step: questioner.ReadingStep) -> PreparedDocument:
         """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         prepared = prepare(document, self.answer_settings(name, step))
         template = prepared.book.template(ANSWER_QUESTIONS)
@@ -338,16 +309,14 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         if self.contestants[name][1] == DIRECT:
             read = sum(chunk.tokens for chunk in prepared.chunks)
         rates = wording_of(prepared.document.text, prepared.tokenizer)
-        needed = read + prompt_tokens + TYPED_ANSWER.tokens(rates)
+        needed = read + prompt_tokens + questioner.TYPED_ANSWER.tokens(rates)
         window = prepared.settings.context_tokens
         if needed > window:
-            raise PlanError(
-                f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
-                fix=(
-                    *("use ", Set("context_tokens", needed), " if the model has such a window, or fewer steps with "),
-                    Set("until"),
-                ),
+            problem = (
+                f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}"
             )
+            fix = ("use ", Set("context_tokens", needed), " if the model has such a window, or fewer steps with ")
+            raise PlanError(problem, fix=(*fix, Set("until")))
         return prepared
 
     def check(self, runner: ExperimentRunner) -> None:
@@ -356,11 +325,11 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
             if not (model.settings.model == EXTRACTIVE or reads_prompts(model.settings.model)):
                 raise UsageError(f"{model.name} neither asks nor answers questions", hint="name a language model")
         similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
-        step = ReadingStep(1, 1, None)
+        step = questioner.ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
         answering = [self.answer_settings(name, step) for name in self.contestants]
-        check_models(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
+        check_work(runner, *((settings, None) for settings in (*answering, self.judge_settings())))
 
     @property
     def measure(self) -> str:
@@ -374,28 +343,25 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         cells = []
         for document in documents:
             tokens = await asyncio.to_thread(tokenizer.count, document.text)
-            steps, note = plan_steps(self.steps, tokens, count_words(document.text), None)
+            steps, note = questioner.plan_steps(self.steps, tokens, count_words(document.text), None)
             about = {"tokens": tokens, "steps": [step.tokens for step in steps], "questions": None}
             cells.append(QaCell(document, steps, about=about))
             if note:
                 runner.observer(Notice(f"{document.title} {note}"))
-        plans = [
-            partial(self.prepare_step, cell.document, name, cell.steps[0])
-            for cell in cells
-            for name in self.contestants
-        ]
-        await asyncio.to_thread(refuse_if_none_fits, plans)
+        first = product(cells, self.contestants)
+        plans = [partial(self.prepare_step, cell.document, name, cell.steps[0]) for cell, name in first]
+        await asyncio.to_thread(check_work, runner, plans=plans)
         return cells
 
     async def run_cell(self, cell: QaCell, batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Find or build the questions, have them answered at every step, and the answers judged."""
-        cell = await self.find_questions(cell, batch.runner)
+        cell = await self.find_questions(cell, batch)
         if cell.questions is None:
             return cell, []
         pairs = [(name, step) for name in self.contestants for step in cell.steps]
         batch.of += len(pairs)
-        answered = await gather_all(self.answer_questions(cell, model, step, batch) for model, step in pairs)
-        return await self.judge_answers(cell, [item for items in answered for item in items], batch.runner)
+        answered = await gather_all(self.answer_all(cell, model, step, batch) for model, step in pairs)
+        return await self.judge_items(cell, [item for items in answered for item in items], batch)
 
     def captions(self, _cells: Sequence[QaCell]) -> Mapping[str, object]:
         """Return the measure of similarity."""
@@ -403,12 +369,12 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
 
     def frames(self, items: Sequence[QaItem], _cells: Sequence[QaCell]) -> Iterator[NamedFrame]:
         """Yield the tables of accuracy, abstention, similarity and differences."""
-        types, thirds = (*TYPES, ALL), (*THIRDS, ALL)
+        types, thirds = (*questioner.TYPES, ALL), (*questioner.THIRDS, ALL)
         tables: dict[str, Callable[[Sequence[QaItem]], Frame]] = {
             "accuracy": partial(accuracy_frame, by={"type": types}),
-            "type_and_third": partial(accuracy_frame, by={"type": types, "third": THIRDS}),
+            "type_and_third": partial(accuracy_frame, by={"type": types, "third": questioner.THIRDS}),
             "third_and_length": partial(accuracy_frame, by={"tokens": (), "third": thirds}),
-            "place_and_length": partial(accuracy_frame, by={"tokens": (), "third read": THIRDS}),
+            "place_and_length": partial(accuracy_frame, by={"tokens": (), "third read": questioner.THIRDS}),
             "abstention": abstention_frame,
             "similarities": similarity_frame,
             "differences": difference_frame,
@@ -431,7 +397,7 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         for (model,), frame in list(frames.groups(question_frame(items), "model"))[:MAX_LINES]:
             read = frame[frame["place"] == "read"]
             counts = accuracy_of(read)
-            by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in THIRDS}
+            by_third = {third: accuracy_of(read[read["third"] == third])["accuracy"] for third in questioner.THIRDS}
             thirds = ", ".join(f"{third} {figure(number(value), 2)}" for third, value in by_third.items())
             due = frame[frame["should_abstain"].astype(bool) & frame["abstained"].notna()]
             right = int(sum(due["abstained"]))
@@ -441,12 +407,13 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                 f" ({right} of {len(due)})"
             )
 
-    async def find_questions(self, cell: QaCell, runner: ExperimentRunner) -> QaCell:
+    async def find_questions(self, cell: QaCell, batch: RunBatch) -> QaCell:
         """Return the document with its questions. Cached replies make the same questions again."""
         with GuardedStage(QUESTIONS) as stage:
             prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
-            order = ExperimentPart(kind="qa", judging=JudgeConfig(questions=self.per_third), prompts=BUILDING)
-            async with own_work(prepared, order, runner, QUESTIONS) as (run, judge, _):
+            judging = JudgeConfig(questions=self.per_third)
+            order = ExperimentPart(kind="qa", judging=judging, prompts=questioner.BUILDING)
+            async with batch.own_work(prepared, order, QUESTIONS) as (run, judge, _):
                 cell = replace(cell, runs={QUESTIONS: run.id})
                 document, until = prepared.document, cell.steps[-1].until
                 end = len(document.text)
@@ -454,20 +421,20 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                     end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
                 reader = prepared.reader([prepared.settings], prepared.tokenizer)
                 summary = self.references.get(document.id, "")
-                builder = TypedQuestionBuilder(judge, reader, end, self.per_third, runner.observer, summary)
-                questions = await builder.build()
+                about_text = (judge, reader, end, self.per_third, batch.runner.observer, summary)
+                questions = await questioner.TypedQuestionBuilder(*about_text).build()
                 about = {**cell.about, "questions": {"id": questions.id, "missing": questions.missing}}
                 cell = replace(cell, questions=questions, about=about)
         return replace(cell, failures=(stage.failure,) if stage.failure else ())
 
-    async def answer_questions(self, cell: QaCell, model: str, step: ReadingStep, batch: RunBatch) -> list[QaItem]:
+    async def answer_all(self, cell: QaCell, model: str, step: questioner.ReadingStep, batch: RunBatch) -> list[QaItem]:
         """Return the questions with a model's answers at one step."""
         assert cell.questions is not None
         document, runner, questions = cell.document, batch.runner, cell.questions.questions
         settings = self.answer_settings(model, step)
         watch = RunWatch(f"{document.title}, {model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
         work = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
-        end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, Response](), "", False
+        end, runs, responses, trouble, is_made = None, dict[str, str](), dict[int, questioner.Response](), "", False
         async with batch.places:
             with GuardedStage(ANSWERS) as stage:
                 prepared = await asyncio.to_thread(self.prepare_step, document, model, step)
@@ -480,10 +447,10 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
                     stage.stage = ANSWERS
                 asking = JudgeConfig(pack=cell.questions.id)
                 order = ExperimentPart(kind="qa", judging=asking, prompts=(ANSWER_QUESTIONS,))
-                async with own_work(prepared, order, runner, work) as (run, answering, _):
+                async with batch.own_work(prepared, order, work) as (run, answering, _):
                     runs[ANSWERS] = run.id
                     texts, label = [question.text for question in questions], f"after {step.tokens} tokens"
-                    results = await answer_from_text(answering, text, texts, label)
+                    results = await questioner.answer_from_text(answering, text, texts, label)
                 responses = {questions[n].id: response for n, response in results.verdicts.items()}
                 trouble, is_made = results.trouble, True
         runs |= {DRAFTING: watch.run} if watch.run else {}
@@ -491,15 +458,13 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         items = []
         for question in questions:
             place = (document.id, document.title, model, step.number, step.tokens)
-            third = third_of(question.paragraph, cell.questions.end)
+            third = questioner.third_of(question.paragraph, cell.questions.end)
             items.append(QaItem(*place, question, third, response=responses.get(question.id), **came))
         status = "" if is_made else ": failed" if stage.failure else ": not made"
         batch.report_progress(f"{document.title}, {model}, {step.tokens:,} tokens{status}")
         return items
 
-    async def judge_answers(
-        self, cell: QaCell, items: Sequence[QaItem], runner: ExperimentRunner
-    ) -> tuple[QaCell, list[QaItem]]:
+    async def judge_items(self, cell: QaCell, items: Sequence[QaItem], batch: RunBatch) -> tuple[QaCell, list[QaItem]]:
         """Return a document's items, over all models and steps, with their verdicts and similarities."""
         assert cell.questions is not None
         similar = similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
@@ -511,9 +476,9 @@ class QaDesign(QaOrder, Seats, Experiment[QaCell, QaItem]):
         with GuardedStage(VERDICTS) as stage:
             prepared = await asyncio.to_thread(prepare, cell.document, self.judge_settings())
             order = ExperimentPart(kind="qa", judging=JudgeConfig(pack=cell.questions.id), prompts=(JUDGE_ANSWERS,))
-            async with own_work(prepared, order, runner, VERDICTS) as (run, judge, _):
+            async with batch.own_work(prepared, order, VERDICTS) as (run, judge, _):
                 cell = replace(cell, runs={**cell.runs, VERDICTS: run.id})
-                results = await judge_pairs(judge, [pair for _, pair in pairs], cell.document)
+                results = await questioner.judge_pairs(judge, [pair for _, pair in pairs], cell.document)
             for n, (place, _) in enumerate(pairs):
                 items[place] = replace(items[place], verdict=results.verdicts.get(n))
         return replace(cell, failures=(*cell.failures, *([stage.failure] if stage.failure else ()))), items

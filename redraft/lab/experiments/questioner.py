@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import log
@@ -84,12 +84,8 @@ class TypedQuestions:
     @property
     def id(self) -> str:
         """Return the id, which is derived from the content."""
-        material = [
-            self.document,
-            self.end,
-            *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in self.questions),
-        ]
-        return content_id(json.dumps(material, ensure_ascii=False))[:16]
+        questions = ([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in self.questions)
+        return content_id(json.dumps([self.document, self.end, *questions], ensure_ascii=False))[:16]
 
 
 def third_of(place: Span, end: int) -> Third:
@@ -177,11 +173,9 @@ async def judge_pairs(judge: Judge, pairs: Sequence[qa.AnswerPair], document: Do
         return reply, judged
 
     size = max(1, judge.reply_tokens // VERDICT.tokens(judge.wording))
+    items = [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs]
     results = await judge.verdicts(
-        qa.JUDGE_ANSWERS,
-        JudgedAnswer,
-        [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
-        lambda numbers: ask_all(in_batches(numbers, size), ask),
+        qa.JUDGE_ANSWERS, JudgedAnswer, items, lambda numbers: ask_all(in_batches(numbers, size), ask)
     )
     return results.decided(lambda verdict: verdict.right is not None)
 
@@ -223,16 +217,12 @@ class TypedQuestionBuilder:
             ):
                 troubles += [f"no {name}: it is a duplicate"]
         if not by_words:
-            raise build_error(
-                failures, "the model returned no typed question", troubles[0] if troubles else "", document.title
-            )
+            first = troubles[0] if troubles else ""
+            raise build_error(failures, "the model returned no typed question", first, document.title)
         for trouble in troubles:
             self.observer(Notice(trouble))
         ordered = sorted(by_words.values(), key=lambda q: (q.paragraph, TYPES.index(q.type), q.text))
-        questions = tuple(
-            TypedQuestion(number, q.type, q.text, q.answer, q.reason, q.paragraph)
-            for number, q in enumerate(ordered, 1)
-        )
+        questions = tuple(replace(question, id=number) for number, question in enumerate(ordered, 1))
         return TypedQuestions(document.id, self.judge.model.identity, self.end, questions, tuple(troubles))
 
     async def _question(self, slot: QuestionSlot, failures: FailedReplies) -> TypedQuestion | str:
@@ -246,20 +236,18 @@ class TypedQuestionBuilder:
             try:
                 excerpt, tokens = self.reader.text(paragraph), TYPED_QUESTION.tokens(self.judge.wording)
                 typed_input = qa.AskTypedInput(summary=self.summary, context=before, excerpt=excerpt, type=of_type)
-                typed_reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
-                answer = one_line(typed_reply.answer, _LONGEST_TEXT)
+                reply = (await self.judge.ask(ASK_TYPED, typed_input, tokens, label)).value
+                parts = (one_line(part, _LONGEST_TEXT) for part in (reply.question, reply.answer, reply.reason))
+                text, answer, reason = parts
                 answer = answer if is_answer(answer) else ""
-                reason = one_line(typed_reply.reason, _LONGEST_TEXT)
-                answer = (yes_or_no(answer) or answer) if of_type == "binary" else answer
-                reason = reason if of_type == "binary" else ""
-                text = one_line(typed_reply.question, _LONGEST_TEXT)
-                question = TypedQuestion(0, of_type, text, answer, reason, paragraph)
-                if not has_words(question.text):
-                    why = "the model returned none"
-                    continue
+                if of_type == "binary":
+                    answer = yes_or_no(answer) or answer
+                question = TypedQuestion(0, of_type, text, answer, reason if of_type == "binary" else "", paragraph)
                 flaw = flaw_of(question, excerpt)
                 why = f"the model's question {flaw}" if flaw else ""
-                if not flaw and not question.is_answerable:
+                if not has_words(text):
+                    why = "the model returned none"
+                elif not flaw and not question.is_answerable:
                     results = await answers_from_document(self.judge, [EvidenceQuery(question.text)], self.reader)
                     if not results.verdicts:
                         why = "whether the document has an answer was not judged"
@@ -287,11 +275,9 @@ def slots(text: str, end: int, per_type: int) -> list[QuestionSlot]:
     for third in THIRDS:
         spans_of_third = [span for span in spans if third_of(span, end) == third]
         for at, (number, of_type) in enumerate(kinds):
-            first = int((at + 0.5) * len(spans_of_third) / len(kinds))
-            tried = tuple(
-                spans_of_third[(first + step) % len(spans_of_third)]
-                for step in range(min(MAX_ATTEMPTS_EACH, len(spans_of_third)))
-            )
+            size = len(spans_of_third)
+            first, tries = int((at + 0.5) * size / len(kinds)), min(MAX_ATTEMPTS_EACH, size)
+            tried = tuple(spans_of_third[(first + step) % size] for step in range(tries))
             name = f"{of_type} question {number} about the {third}"
             question_slots.append((of_type, name, tried))
     return question_slots
@@ -339,21 +325,16 @@ def plan_steps(
     Without `chosen_steps` they are the usual ones, or equal parts of a document with room for fewer than two of
     those. `limit` is the length of its summaries, if known.
     """
-    steps_tokens = tuple(chosen_steps or _USUAL)
-    within = [tokens_read for tokens_read in steps_tokens if tokens_read < tokens]
-    if len(within) == len(steps_tokens):
-        return tuple(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)), ""
-    if chosen_steps or len(within) > 1:
-        steps = [
-            *(ReadingStep(n, tokens_read, tokens_read) for n, tokens_read in enumerate(within, 1)),
-            ReadingStep(len(within) + 1, tokens, None),
-        ]
-        return tuple(steps), f"has about {tokens:,} tokens: {len(steps)} steps, the last of which is all of it"
-    by_length = words // (_LONGER * limit) if limit else _STEPS
-    count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
-    parts = [ReadingStep(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
-    note = f"has about {tokens:,} tokens, too few for steps of {_USUAL[0]:,}: {count} of about {tokens // count:,} each"
-    return (*parts, ReadingStep(count, tokens, None)), note
+    steps = tuple(chosen_steps or _USUAL)
+    read, note = [step for step in steps if step < tokens], ""
+    if len(read) < len(steps) and (chosen_steps or len(read) > 1):
+        note = f"has about {tokens:,} tokens: {len(read) + 1} steps, the last of which is all of it"
+    elif len(read) < len(steps):
+        count = max(1, min(_STEPS, tokens // _SHORTEST, words // (_LONGER * limit) if limit else _STEPS))
+        read, each = [round(n * tokens / count) for n in range(1, count)], f"{count} of about {tokens // count:,} each"
+        note = f"has about {tokens:,} tokens, too few for steps of {_USUAL[0]:,}: {each}"
+    whole = [ReadingStep(len(read) + 1, tokens, None)] if note else []
+    return (*(ReadingStep(n, step, step) for n, step in enumerate(read, 1)), *whole), note
 
 
 Matrix = npt.NDArray[np.float64]
@@ -381,33 +362,33 @@ class SentenceSimilarity:
         cosines = safe_sparse_dot(vectors[: len(statements)], vectors[len(statements) :].T, dense_output=True)
         return np.asarray(np.round(np.clip(cosines, 0.0, 1.0), _DECIMALS), dtype=np.float64)
 
+    @classmethod
+    def by_embeddings(cls, encoder: Encoder) -> SentenceSimilarity:
+        """Return the cosine of embeddings."""
+        name = f"cosine of {encoder.name}"
+        return cls(name, COSINE_THRESHOLD, lambda texts: encoder.encode(texts).astype(np.float64))
 
-def embedding_similarity(encoder: Encoder) -> SentenceSimilarity:
-    """Return the cosine of embeddings."""
-    name = f"cosine of {encoder.name}"
-    return SentenceSimilarity(name, COSINE_THRESHOLD, lambda texts: encoder.encode(texts).astype(np.float64))
+    @classmethod
+    def by_terms(cls, document: str) -> SentenceSimilarity:
+        """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the
+        log of the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights
+        half of each statement is in the other."""
+        own_language = language_of(document)
+        lines = [
+            frozenset(terms(document[sentence.start : sentence.end], language))
+            for span, language in language_spans_in(document)
+            for sentence in sentences(document, span, language)
+        ]
+        holding = Counter(term for line in lines for term in line)
 
+        @cache
+        def weights(text: str) -> dict[str, float]:
+            counts = Counter(terms(text, own_language))
+            # A term that the document lacks is as rare as any in it. A text without terms has a vector, too.
+            idf = {term: log(max(1, len(lines)) / max(1, holding[term])) for term in counts}
+            return {"": 0.0, **{term: count * idf[term] for term, count in counts.items()}}
 
-def term_similarity(document: str) -> SentenceSimilarity:
-    """Return the cosine of TF-IDF vectors by section 2.5.1 of the traceability thesis: a term's number times the log of
-    the sentences of the document over those with it. The threshold of 0.5 is not fitted: with equal weights half of
-    each statement is in the other."""
-    own_language = language_of(document)
-    lines = [
-        frozenset(terms(document[sentence.start : sentence.end], language))
-        for span, language in language_spans_in(document)
-        for sentence in sentences(document, span, language)
-    ]
-    holding = Counter(term for line in lines for term in line)
+        def vectors(texts: Sequence[str]) -> Any:
+            return normalize(DictVectorizer().fit_transform(map(weights, texts)))
 
-    @cache
-    def weights(text: str) -> dict[str, float]:
-        counts = Counter(terms(text, own_language))
-        # A term that the document lacks is as rare as any in it. A text without terms has a vector, too.
-        idf = {term: log(max(1, len(lines)) / max(1, holding[term])) for term in counts}
-        return {"": 0.0, **{term: count * idf[term] for term, count in counts.items()}}
-
-    def vectors(texts: Sequence[str]) -> Any:
-        return normalize(DictVectorizer().fit_transform(map(weights, texts)))
-
-    return SentenceSimilarity("TF-IDF cosine", 0.5, vectors)
+        return cls("TF-IDF cosine", 0.5, vectors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from itertools import count
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -46,18 +46,27 @@ _STEPS_OF_PROMPTS = {
 """The steps of judging facts, by prompt."""
 
 
-_OF_JUDGES = {"judges", "models", "base_url"}
-PublicJudging = Annotated[
-    JudgeConfig, PlainSerializer(lambda judging: judging.model_dump(mode="json", exclude=_OF_JUDGES))
-]
-"""How summaries are judged. Its JSON is without the judges, which designs name themselves."""
+Choice = tuple[DraftConfig, JudgeConfig | None]
+"""The settings of a model, and how it or others judge, if they do."""
+Plan = Callable[[], PreparedDocument]
 
 
-def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
-    """Raise if a name or a price is unknown, before anything is paid for."""
+def check_work(runner: ExperimentRunner, *choices: Choice, plans: Sequence[Plan] = ()) -> None:
+    """Raise, before anything is paid for, if a name or a price is unknown; or the error of the first plan, if none of
+    them can be made."""
     for settings, judging in choices:
         parts = OrderParts(settings=resolve(settings), judging=judging or JudgeConfig(), limits=runner.limits)
         assign_models(parts, runner.defaults.prices)
+    errors: list[RedraftError] = []
+    for prepared in plans:
+        try:
+            prepared().plan  # noqa: B018
+        except RedraftError as error:
+            errors.append(error)
+        else:
+            return
+    if errors:
+        raise errors[0]
 
 
 _MAX_SKIPPED, _OTHER_TEXTS = 5, "summaries"
@@ -74,17 +83,12 @@ class PlanStep(StageUsage):
 
 def cost_table(steps: Sequence[PlanStep], about: str, skipped: Sequence[str] = ()) -> Table:
     """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
-    counts = [
-        (step.calls, step.prompt_tokens, step.completion_tokens, step.cost(step.reasoning_tokens)) for step in steps
-    ]
-    rows: list[Row] = [
-        (step.document, step.name, step.settings.model, step.runs, *count)
-        for step, count in zip(steps, counts, strict=True)
-    ]
-    sums = [
-        None if None in column else sum(cell for cell in column if cell is not None)
-        for column in zip(*counts, strict=True)
-    ]
+    rows, counts = list[Row](), list[tuple[Any, ...]]()
+    for step in steps:
+        costs = step.calls, step.prompt_tokens, step.completion_tokens, step.cost(step.reasoning_tokens)
+        rows.append((step.document, step.name, step.settings.model, step.runs, *costs))
+        counts.append(costs)
+    sums = [None if None in column else sum(column) for column in zip(*counts, strict=True)]
     if any(step.reasoning_tokens for step in steps):
         about += " Costs include the whole reasoning budget."
     left_out = "; ".join((*skipped[:_MAX_SKIPPED], *(["and more"] if len(skipped) > _MAX_SKIPPED else [])))
@@ -172,6 +176,7 @@ def plan_steps(
     return outcome, sorted(steps, key=lambda step: order.index(step.document) if step.document in order else len(order))
 
 
+C = TypeVar("C", bound="Cell")
 I = TypeVar("I", bound="Item")  # noqa: E741
 Used = Annotated[
     Totals, PlainSerializer(lambda used: {name: value for name, value in asdict(used).items() if name != "seconds"})
@@ -233,6 +238,14 @@ class Item:
         return "failed" if self.failure is not None else "done" if self.is_made else "not made"
 
 
+def by_system(items: Iterable[I]) -> dict[str, list[I]]:
+    """Return the items of each system."""
+    systems: dict[str, list[I]] = {}
+    for item in items:
+        systems.setdefault(item.by, []).append(item)
+    return systems
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A part of an experiment that is run by itself: a document, with what is shared by its items."""
@@ -253,7 +266,7 @@ class Cell:
 
 
 @dataclass(slots=True)
-class GuardedStage:
+class GuardedStage(AbstractContextManager["GuardedStage"]):
     """A stage whose failure is recorded so that other work goes on.
 
     When the budget ends, the stage is left, and the `runner` is marked as stopped. Errors of the store are raised.
@@ -262,10 +275,6 @@ class GuardedStage:
     stage: str
     runner: ExperimentRunner | None = None
     failure: Failure | None = None
-
-    def __enter__(self) -> GuardedStage:
-        """Enter the stage."""
-        return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Record why the stage failed."""
@@ -342,96 +351,70 @@ class RunBatch:
         """Report that one more part has finished."""
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
+    async def usage(self, runs: Iterable[str | None]) -> Totals:
+        """Return what some runs used, with each answer counted once."""
+        ids = sorted({run for run in runs if run})
+        return await asyncio.to_thread(self.runner.store.calls.taken_by, ids) if ids else Totals()
 
-async def total_usage(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
-    """Return what some runs used, with each answer counted once."""
-    return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
+    @asynccontextmanager
+    async def own_work(
+        self, prepared: PreparedDocument, order: Order, step: str, judging: JudgeConfig | None = None
+    ) -> AsyncIterator[tuple[Run, Judge, ModelPool]]:
+        """Open a new or resumed run of an experiment's own work, called `step` in plans: with its writer as a judge of
+        the document, and all its models, which have the roles that `judging` names. Cached replies are reused, and how
+        it ended is recorded. After the budget has ended, only a run that is there already is opened; when it ends
+        inside, no new work is started."""
+        runner, store, limits = self.runner, self.runner.store, self.runner.limits
+        order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
+        for warning in prepared.warnings:
+            runner.observer(Notice(warning, everywhere=True))
+        async with runner.opening:
+            run = await runner.open_own_run(prepared, order)
+            if run is None:
+                if runner.stopped is not None:
+                    raise runner.stopped
+                run = await off_loop(record, prepared, order, store)
+            if isinstance(runner, DryExperimentRunner):
+                runner.planned.append((run.id, step, False))
+        runner.observer(RunStarted(run.id))
+        run = replace(run, order=run.order.model_copy(update={"limits": limits}))
+        parts = OrderParts(settings=prepared.settings, judging=judging or JudgeConfig(), limits=limits)
+        roles, began = assign_models(parts, runner.defaults.prices), time.monotonic()
+        with store.claim(run.id), language_context(prepared.document):
+            await off_loop(store.runs.set_status, run.id, "running")
+            try:
+                async with runner.models(roles, run, prepared, runner.observer, runner.budget) as pool:
+                    wording = wording_of(prepared.document.text, prepared.tokenizer)
+                    yield run, pool.writer.judge(store.verdicts, prepared.document.id, wording), pool
+            except BaseException as error:
+                await record_stop(store, run.id, error)
+                runner.stopped = error if isinstance(error, BudgetError) else runner.stopped
+                raise
+            else:
+                await off_loop(store.runs.set_status, run.id, "done", stop_reason="complete")
+            finally:
+                await off_loop(store.runs.add_seconds, run.id, time.monotonic() - began)
 
-
-def refuse_if_none_fits(preparations: Sequence[Callable[[], PreparedDocument]]) -> None:
-    """Raise the error of the first plan if none of the plans can be made, before anything is paid for."""
-    errors: list[RedraftError] = []
-    for prepared in preparations:
-        try:
-            prepared().plan  # noqa: B018
-        except RedraftError as error:
-            errors.append(error)
-        else:
-            return
-    if errors:
-        raise errors[0]
-
-
-@asynccontextmanager
-async def own_work(
-    prepared: PreparedDocument, order: Order, runner: ExperimentRunner, step: str, judging: JudgeConfig | None = None
-) -> AsyncIterator[tuple[Run, Judge, ModelPool]]:
-    """Open a new or resumed run of an experiment's own work, called `step` in plans: with its writer as a judge of the
-    document, and all its models, which have the roles that `judging` names. Cached replies are reused, and how it ended
-    is recorded. After the budget has ended, only a run that is there already is opened; when it ends inside, no new
-    work is started."""
-    store, limits = runner.store, runner.limits
-    order = order.model_copy(update={"settings": prepared.settings, "limits": limits})
-    for warning in prepared.warnings:
-        runner.observer(Notice(warning, everywhere=True))
-    async with runner.opening:
-        run = await runner.open_own_run(prepared, order)
-        if run is None:
-            if runner.stopped is not None:
-                raise runner.stopped
-            run = await off_loop(record, prepared, order, store)
-        if isinstance(runner, DryExperimentRunner):
-            runner.planned.append((run.id, step, False))
-    runner.observer(RunStarted(run.id))
-    run = replace(run, order=run.order.model_copy(update={"limits": limits}))
-    parts = OrderParts(settings=prepared.settings, judging=judging or JudgeConfig(), limits=limits)
-    roles, began = assign_models(parts, runner.defaults.prices), time.monotonic()
-    with store.claim(run.id), language_context(prepared.document):
-        await off_loop(store.runs.set_status, run.id, "running")
-        try:
-            async with runner.models(roles, run, prepared, runner.observer, runner.budget) as pool:
-                document = prepared.document
-                wording = wording_of(document.text, prepared.tokenizer)
-                yield run, pool.writer.judge(store.verdicts, document.id, wording), pool
-        except BaseException as error:
-            await record_stop(store, run.id, error)
-            runner.stopped = error if isinstance(error, BudgetError) else runner.stopped
-            raise
-        else:
-            await off_loop(store.runs.set_status, run.id, "done", stop_reason="complete")
-        finally:
-            await off_loop(store.runs.add_seconds, run.id, time.monotonic() - began)
-
-
-C = TypeVar("C", bound=Cell)
-
-
-async def judging_pack(
-    cell: C,
-    names: Sequence[str],
-    judging: JudgeConfig,
-    design: Seats,
-    batch: RunBatch,
-) -> C:
-    """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before or
-    built now, by the first judge, without a query."""
-    store, document, runs, failures = batch.runner.store, cell.document, dict[str, str](), list[Failure]()
-    ids: dict[str, str | None] = {name: getattr(judging, name) for name in REFERENCES.values()}
-    imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
-    needs = {evaluator.needs for evaluator in metrics(tuple(names), with_rubrics(judging, ()))}
-    parts = [part for part in REFERENCES if part in needs]
-    for part in parts:
-        name, stage = REFERENCES[part], "key facts" if part == "keyfacts" else part
-        if ids[name] is None and (reference := imported[part]) is not None:
-            ids[name] = reference.id
-        if ids[name] is not None:
-            continue
-        batch.of += 1
-        judge_config = design.judging_by(judging.model_copy(update={"metrics": ()}), design.judge)
-        order = Build(kind="pack" if part == "questions" else "keyfacts", judging=judge_config, experiment=design.name)
-        outcome = await batch.run(stage, f"building {stage}", document, design.judge_settings(query=None), order)
-        runs |= {stage: outcome.run} if outcome.run else {}
-        failures += [outcome.failure] if outcome.failure else []
-        ids[name] = getattr(outcome.result.run.judging, name) if outcome.result else None
-    lacking = frozenset(part for part in parts if ids[REFERENCES[part]] is None)
-    return replace(cell, ids=ids, lacking=lacking, runs=runs, failures=tuple(failures))
+    async def judging_pack(self, cell: C, names: Iterable[str], judging: JudgeConfig, design: Seats) -> C:
+        """Return a document with what some metrics judge its summaries by: set in the judging, imported, built before
+        or built now, by the first judge, without a query."""
+        store, document, runs, failures = self.runner.store, cell.document, dict[str, str](), list[Failure]()
+        ids: dict[str, str | None] = {name: getattr(judging, name) for name in REFERENCES.values()}
+        imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
+        needs = {evaluator.needs for evaluator in metrics(names, with_rubrics(judging, ()))}
+        parts = [part for part in REFERENCES if part in needs]
+        for part in parts:
+            name, stage = REFERENCES[part], "key facts" if part == "keyfacts" else part
+            if ids[name] is None and (reference := imported[part]) is not None:
+                ids[name] = reference.id
+            if ids[name] is not None:
+                continue
+            self.of += 1
+            own = design.judging_by(judging.model_copy(update={"metrics": ()}), design.judge)
+            order = Build(kind="pack" if part == "questions" else "keyfacts", judging=own, experiment=design.name)
+            outcome = await self.run(stage, f"building {stage}", document, design.judge_settings(query=None), order)
+            runs |= {stage: outcome.run} if outcome.run else {}
+            failures += [outcome.failure] if outcome.failure else []
+            ids[name] = getattr(outcome.result.run.judging, name) if outcome.result else None
+        lacking = frozenset(part for part in parts if ids[REFERENCES[part]] is None)
+        return replace(cell, ids=ids, lacking=lacking, runs=runs, failures=tuple(failures))

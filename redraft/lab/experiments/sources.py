@@ -32,7 +32,7 @@ from redraft.lab.agreement.people import (
     read_entries,
     text_at,
 )
-from redraft.lab.experiments.frames import as_table, frame_of
+from redraft.lab.experiments.frames import Frame, as_table, frame_of
 from redraft.readers.documents import installed_for, load, prepared, read_text
 from redraft.report.tables import Report, figure, number, plain
 from redraft.sources import STDIN, is_inline_text
@@ -134,9 +134,7 @@ def squality(place: str, entry: Mapping[str, Any]) -> Example:
 
 def infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     """Return an example of InfiniteBench: a book with a question, and its answers."""
-    answers = [
-        clean(answer).strip() for answer in list_at(entry, "answer") if isinstance(answer, str) and answer.strip()
-    ]
+    answers = [clean(text).strip() for text in list_at(entry, "answer") if isinstance(text, str) and text.strip()]
     if not answers:
         raise UnreadableError("`answer` has no text")
     if entry.get("options"):
@@ -263,14 +261,8 @@ def description(files: Sequence[DataContents], sample: int | None) -> Report:
         rows.append({"file": contents.path, "form": contents.form, **counts, **means})
     frame = frame_of(rows)
     statistics = as_table("data", "statistics", frame, basis, tokenizer=tokenizer.name)
-    problems = frame_of(
-        [
-            {"file": contents.path, "place": place, "what": message}
-            for contents in files
-            for place, message in contents.troubles
-        ],
-        ("file", "place", "what"),
-    )
+    unread = [(contents.path, *trouble) for contents in files for trouble in contents.troubles]
+    problems = Frame(unread, columns=["file", "place", "what"], dtype=object)
     entries = f"Based on {read + len(problems)} entries."
     about = [f"{plain(contents.path)}: {contents.form or 'unknown form'}" for contents in files]
     lines = [
@@ -409,11 +401,9 @@ def read_existing_summaries(places: Sequence[str], documents: Sequence[Document]
             elif has_words(text):
                 systems.setdefault(system, {}).setdefault(document, []).append(text)
     if places and not systems:
-        raise UsageError(
-            f"--summaries: none of the {strangers} summaries is of a document that takes part",
-            place=places[0],
-            hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
-        )
+        problem = f"--summaries: none of the {strangers} summaries is of a document that takes part"
+        hint = f"name them by the documents' files, such as {next(iter(names), 'book')}"
+        raise UsageError(problem, place=places[0], hint=hint)
     return {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}, strangers
 
 

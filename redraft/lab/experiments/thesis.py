@@ -30,15 +30,11 @@ class ThesisOutcome(Outcome[Any, Any]):
         """Return both reports as one; tables that both have are named by their experiment."""
         first, second = reports = [half.report() for half in self.halves]
         renamed = [replace(table, name=f"qa_{table.name}") if table.name in _BOTH else table for table in second.tables]
-        return Report(
-            ThesisDesign.name,
-            "Traceability: the sources of summaries, their facts, and answers to questions",
-            tuple(dict.fromkeys((*first.about, *second.about))),
-            {report.name: report.settings for report in reports},
-            (*first.tables, *renamed),
-            [*first.items, *second.items],
-            tuple(dict.fromkeys(line for report in reports for line in report.headline[:_LINES])),
-        )
+        title = "Traceability: the sources of summaries, their facts, and answers to questions"
+        about = tuple(dict.fromkeys((*first.about, *second.about)))
+        headline = tuple(dict.fromkeys(line for report in reports for line in report.headline[:_LINES]))
+        settings, items = {report.name: report.settings for report in reports}, [*first.items, *second.items]
+        return Report(ThesisDesign.name, title, about, settings, (*first.tables, *renamed), items, headline)
 
 
 @dataclass(frozen=True, slots=True)

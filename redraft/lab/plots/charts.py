@@ -115,12 +115,8 @@ class Chart(ABC):
                 figure.set_size_inches(WIDTH, 0.8)
                 figure.text(0.5, 0.5, "No data.", ha="center", color=GREY)
             figure.suptitle(wrapped(self.title), fontsize=11, fontweight="bold")
-            metadata = {
-                "Date": None,
-                "Creator": "redraft",
-                "Title": one_line(self.title),
-                "Description": one_line(self.caption),
-            }
+            texts = {"Title": one_line(self.title), "Description": one_line(self.caption)}
+            metadata = {"Date": None, "Creator": "redraft", **texts}
             figure.savefig(written, format="svg", bbox_inches="tight", metadata=metadata)
         return written.getvalue()
 
@@ -248,18 +244,10 @@ class Lines(Chart):
         for name, series_rows in frame.groupby("series", sort=False):
             at = names.index(name) if name in names else len(COLOURS) - 1
             look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "linestyle": DASHES[at % len(DASHES)]}
-            marker = MARKERS[(at + at // len(COLOURS)) % len(MARKERS)] if name != self.reference else ""
-            axes.plot(
-                series_rows["x"],
-                series_rows["y"],
-                label=label(name),
-                marker=marker,
-                markevery=max(1, len(series_rows) // 10),
-                **look,
-            )
-            axes.fill_between(
-                series_rows["x"], series_rows["low"], series_rows["high"], color=look["color"], alpha=0.16, linewidth=0
-            )
+            look["marker"] = MARKERS[(at + at // len(COLOURS)) % len(MARKERS)] if name != self.reference else ""
+            x, y, low, high = (series_rows[column] for column in ("x", "y", "low", "high"))
+            axes.plot(x, y, label=label(name), markevery=max(1, len(series_rows) // 10), **look)
+            axes.fill_between(x, low, high, color=look["color"], alpha=0.16, linewidth=0)
         axes.set(xlabel=wrapped(self.x), ylabel=wrapped(self.y, _HIGH))
         if self.even is None:
             axes.set_ylim(*(self.limits or score_limits(frame["y"], frame["low"], frame["high"])))
@@ -287,13 +275,9 @@ class Intervals(Chart):
         axes = figure.subplots()
         frame = frame.assign(at=range(len(frame)))
         known = frame["low"].notna() & frame["high"].notna()
-        clear = known & ((self.sides is None) | (frame["low"] > 0) | (frame["high"] < 0))
-        axes.hlines(frame[known]["at"], frame[known]["low"], frame[known]["high"], color=COLOURS[0], linewidth=1.4)
-        looks = {
-            (COLOURS[0], COLOURS[0], 0): clear,
-            (COLOURS[0], "white", 0): known & ~clear,
-            (GREY, "white", 3): ~known,
-        }
+        clear, blue = known & ((self.sides is None) | (frame["low"] > 0) | (frame["high"] < 0)), COLOURS[0]
+        axes.hlines(frame[known]["at"], frame[known]["low"], frame[known]["high"], color=blue, linewidth=1.4)
+        looks = {(blue, blue, 0): clear, (blue, "white", 0): known & ~clear, (GREY, "white", 3): ~known}
         for (colour, inside, marker), rows in looks.items():
             values = frame[rows]["value"]
             axes.plot(values, frame[rows]["at"], MARKERS[marker], color=colour, markerfacecolor=inside)
@@ -308,10 +292,9 @@ class Intervals(Chart):
         first, second = (label(side, 34) for side in self.sides)
         axes.axvline(0, color=INK, linewidth=1)
         axes.set_xlabel(wrapped(f"difference in {self.measure}"))
-        for text, side, offset in ((f"← more in {second}", "right", -5), (f"more in {first} →", "left", 5)):
-            axes.annotate(
-                text, (0, 1.02), (offset, 0), xycoords=axes.get_xaxis_transform(), textcoords="offset points", ha=side
-            )
+        above: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+        axes.annotate(f"← more in {second}", (0, 1.02), (-5, 0), ha="right", **above)
+        axes.annotate(f"more in {first} →", (0, 1.02), (5, 0), ha="left", **above)
         reach = 1.1 * max(1e-6, *frame[["value", "low", "high"]].abs().max().dropna())
         axes.set_xlim(-reach, reach)
 
@@ -373,11 +356,8 @@ class Costs(Chart):
             look: dict[str, Any] = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
             axes.plot([row.cost, row.cost], [row.low, row.high], color=look["color"], linewidth=1.4)
             axes.plot(row.cost, row.score, linestyle="", label=label(row.name), **look)
-        axes.set(
-            xlabel=wrapped(self.cost),
-            ylabel=wrapped(self.score, _HIGH),
-            ylim=score_limits(priced["score"], priced["low"], priced["high"]),
-        )
+        axes.set(xlabel=wrapped(self.cost), ylabel=wrapped(self.score, _HIGH))
+        axes.set_ylim(*score_limits(priced["score"], priced["low"], priced["high"]))
         axes.set_xlim(0, 1.1 * priced["cost"].max() or 1)
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
         axes.grid(visible=True)

@@ -56,10 +56,8 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[str, str]:
             if len(answers_of_kind) > len(answers):
                 kind, rows, answers = name, rows_of_kind, answers_of_kind
     if not answers:
-        raise NotFound(
-            "there are no opinions for this sheet yet",
-            hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
-        )
+        hint = "agree or disagree with a finding of consistency, faithfulness or key-fact recall"
+        raise NotFound("there are no opinions for this sheet yet", hint=hint)
     return kind, sheet_csv([row for row in rows if row.id in answers], 1, answers)
 
 
@@ -125,20 +123,10 @@ async def plan(request: Request) -> Response:
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     names = names_of(context.models)
-    return page(
-        request,
-        "experiment_plan",
-        "experiments",
-        key=key,
-        kinds=KINDS,
-        limits=context.config.limits,
-        table=replace(table, rows=with_names(table.rows, names)),
-        total=dict(zip(table.columns, table.rows[-1], strict=True)),
-        asked=experiment_plan.asked,
-        documents=experiment_plan.documents,
-        unpriced=unpriced(table),
-        names=names,
-    )
+    values: dict[str, Any] = {"asked": experiment_plan.asked, "documents": experiment_plan.documents, "key": key}
+    values |= {"table": replace(table, rows=with_names(table.rows, names)), "names": names, "kinds": KINDS}
+    values |= {"total": table.records[-1], "unpriced": unpriced(table), "limits": context.config.limits}
+    return page(request, "experiment_plan", "experiments", **values)
 
 
 async def start(request: Request) -> Response:

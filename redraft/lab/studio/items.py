@@ -50,9 +50,8 @@ def items_behind(file: Path, name: str, tables: Sequence[Table], place: Mapping[
     table = next((table for table in tables if table.name == place.get("table")), None)
     number, column = place.get("row", ""), place.get("column", "")
     if table is None or column not in table.columns or not number.isdecimal() or int(number) >= len(table.rows):
-        raise NotFound(
-            "there is no such score", fix=("see ", RunCommand("experiment", name), ": its tables may have changed")
-        )
+        fix = ("see ", RunCommand("experiment", name), ": its tables may have changed")
+        raise NotFound("there is no such score", fix=fix)
     row = table.records[int(number)]
     # The columns before the first figure say what a row is about.
     figures = [at for at in range(len(table.columns)) if any(isinstance(cells[at], float) for cells in table.rows)]
@@ -130,11 +129,6 @@ def _line(item: Item, metric: str) -> dict[str, Any]:
         words = f"chunk {int(item.get('chunk') or 0) + 1}/"
     prompt = f"/runs/{quote(judging[-1], safe='')}#calls-of-{metric}" if judging else ""
     fields = {name: value for name, value in _flat(item) if name.partition(".")[0] not in _HIDDEN}
-    return {
-        "title": str(item.get("title") or "Untitled"),
-        "fields": fields,
-        "score": _score(item, metric),
-        "status": str(item.get("status", "")),
-        "runs": runs,
-        "prompt": f"{prompt}&{quote(str(words), safe='')}" if prompt and words else prompt,
-    }
+    prompt = f"{prompt}&{quote(str(words), safe='')}" if prompt and words else prompt
+    shown = {"title": str(item.get("title") or "Untitled"), "status": str(item.get("status", "")), "runs": runs}
+    return {**shown, "fields": fields, "score": _score(item, metric), "prompt": prompt}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field, create_model
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.annotations import read_annotations, read_summaries
+from redraft.lab.agreement.annotations import Annotations, Summaries
 from redraft.lab.declared import declared, require_lab
 from redraft.lab.experiments import booookscore, chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.lab.experiments.orders import ORDERS, PAPER_GOALS, Asked, NamedModel
@@ -50,7 +51,8 @@ KINDS: Mapping[Kind, Mapping[str, str]] = {
 if TYPE_CHECKING:
     OrderSettings = SettingsBody
 else:
-    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **optional_fields(ORDERS, SettingsBody))
+    _fields = optional_fields(ORDERS.values(), SettingsBody)
+    OrderSettings = create_model("OrderSettings", __base__=SettingsBody, **_fields)
 
 
 class ExperimentBody(OrderSettings):
@@ -164,8 +166,8 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
     texts = {name: values.pop(name).encode() for name in TEXTS}
     if body.kind == "booookscore":
         require_lab("measuring coherence")
-        values["summaries"] = read_summaries("summaries.json", texts["summaries"]) if body.summaries else None
-        values["annotations"] = [read_annotations("annotations.json", texts["annotations"])] if body.annotations else ()
+        values["summaries"] = Summaries.read("summaries.json", texts["summaries"]) if body.summaries else None
+        values["annotations"] = [Annotations.read("annotations.json", texts["annotations"])] if body.annotations else ()
     if limits := values.get("word_limits"):
         values["words"] = limits[0]
     if body.goals:
@@ -181,14 +183,8 @@ def asked_of(body: ExperimentBody, models: Models) -> Asked:
     goals = tuple(body.goals or PAPER_GOALS)
     metrics = goals if body.kind == "longsumeval" else tuple(dict.fromkeys((*body.metrics, *body.rubrics)))
     window = body.said({"context_tokens"}) if body.kind in _WITHOUT_WRITERS else {}
-    return Asked(
-        values,
-        tuple(
-            NamedModel(name, settings_of(body, models, name, strategy=strategy, **words))
-            for name in dict.fromkeys(body.models)
-        ),
-        tuple(NamedModel(name, DraftConfig(**sampling | own[name] | window)) for name in names),
-        lambda: judging_of(body, models, metrics, names),
-        sets=body.sets if body.by_source else {},
-        references=body.references,
-    )
+    asked = {name: settings_of(body, models, name, strategy=strategy, **words) for name in body.models}
+    asking = {name: DraftConfig(**sampling | own[name] | window) for name in names}
+    writers, judges = (tuple(NamedModel(*seat) for seat in seats.items()) for seats in (asked, asking))
+    judging, sets = partial(judging_of, body, models, metrics, names), body.sets if body.by_source else {}
+    return Asked(values, writers, judges, judging, sets=sets, references=body.references)

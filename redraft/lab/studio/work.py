@@ -32,7 +32,6 @@ from redraft.lab.experiments.published import (
     TABLES,
     ReportSection,
     Results,
-    StoredResults,
     read_file_of_results,
     report_page,
     result_files,
@@ -43,7 +42,7 @@ from redraft.lab.studio.items import ITEMS, items_behind, score_addresses, store
 from redraft.lab.studio.orders import ExperimentBody, ExperimentPlan, design_of, plan_asked, plan_table
 from redraft.llm.addresses import OPENAI, USUAL, LocalServer, shown_name
 from redraft.report.history.summaries import RunSummary
-from redraft.report.tables import Table
+from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, describe_error
 from redraft.sources import MAX_BYTES, read_file, write
 from redraft.store.connection import off_loop
@@ -266,9 +265,8 @@ class Lab:
     def stop(self, name: str) -> ExperimentProgress:
         """Stop an experiment, and wait until it has stopped."""
         if not self._is_running(name):
-            raise RunError(
-                f"experiment {name} is not running", fix=(RunCommand("experiment", name), " shows its status")
-            )
+            fix = (RunCommand("experiment", name), " shows its status")
+            raise RunError(f"experiment {name} is not running", fix=fix)
         self.jobs[name].stop()
         return self.progress(name)
 
@@ -318,15 +316,13 @@ class Lab:
         for name, folder in self._folders().items():
             runs, order = self._runs_in(folder), order_in(folder)
             costs = [row.cost_usd for row in runs]
-            line = ExperimentLine(
-                **self._entry(name, order),
-                runs=len(runs),
-                done=sum(row.status == "done" for row in runs),
-                cost_usd=None if None in costs else sum(cost for cost in costs if cost),
-                latest=max([*(row.updated for row in runs), order.created if order else ""]),
-                tables=len(_stored(folder).tables),
-            )
-            lines.append(line)
+            counts: dict[str, Any] = {"runs": len(runs), "done": sum(row.status == "done" for row in runs)}
+            counts |= {
+                "tables": len(_stored(folder).tables),
+                "cost_usd": None if None in costs else sum(filter(None, costs)),
+            }
+            latest = max([*(row.updated for row in runs), order.created if order else ""])
+            lines.append(ExperimentLine(**self._entry(name, order), **counts, latest=latest))
         lines.sort(key=lambda line: (bool(line.status), line.latest), reverse=True)
         return ExperimentList(experiments=tuple(lines))
 
@@ -341,9 +337,9 @@ class Lab:
         """Return an experiment of the folder."""
         folder = self._folder_of(name)
         stored, runs = _stored(folder), tuple(self._runs_in(folder)[:_MAX_RUNS])
-        tables, pictures = tuple(table.table() for table in stored.tables), tuple(_pictures(folder))
-        entry, settings = self._entry(name, order_in(folder)), stored.settings
-        return ExperimentDetails(**entry, settings=settings, tables=tables, pictures=pictures, runs=runs)
+        entry, pictures = self._entry(name, order_in(folder)), tuple(_pictures(folder))
+        settings = dict(stored.settings)
+        return ExperimentDetails(**entry, settings=settings, tables=stored.tables, pictures=pictures, runs=runs)
 
     def progress(self, name: str) -> ExperimentProgress:
         """Return the progress of an experiment that was started in a studio."""
@@ -415,9 +411,9 @@ def _pictures(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix == ".svg" and path.is_file())
 
 
-def _stored(folder: Path) -> StoredResults:
+def _stored(folder: Path) -> Report:
     """Return the results in a folder: the tables, and the settings they were made with."""
-    return stored_results(folder / TABLES) if (folder / TABLES).is_file() else StoredResults(tables=())
+    return stored_results(folder / TABLES) if (folder / TABLES).is_file() else Report("", "", (), {}, (), ())
 
 
 def names_for_people(names: Collection[str]) -> dict[str, str]:
@@ -439,14 +435,12 @@ def _shown_results(folder: Path, name: str) -> Results:
     titles = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
     # Settings have the name that the server has been asked for.
     titles |= {f"{OPENAI}:{model.partition('/')[2]}": title for model, title in titles.items()}
-    results = read_file_of_results(
-        folder / TABLES, name, lambda table: replace(table, rows=with_names(table.rows, titles))
-    )
+    file, titled = folder / TABLES, lambda table: replace(table, rows=with_names(table.rows, titles))
+    results = read_file_of_results(file, name, titled)
     shown = tuple(replace(table, addresses=score_addresses(name, table.table)) for table in results.shown)
-    with_titles: dict[str, Any] = {
-        part: with_names(getattr(results, part), titles) for part in ("about", "headline", "settings", "verdict")
-    }
-    return replace(results, shown=shown, **with_titles)
+    parts = ("about", "headline", "settings", "verdict")
+    texts: dict[str, Any] = {part: with_names(getattr(results, part), titles) for part in parts}
+    return replace(results, shown=shown, **texts)
 
 
 DOWNLOADS = {"report.html": "Report, a web page", "report.md": "Report (Markdown)", "items.csv": "All items (CSV)"}

@@ -16,9 +16,8 @@ from redraft.lab.agreement.annotations import (
     Annotations,
     ConfusionVerdict,
     PlacedAnnotations,
+    Summaries,
     match_to_sentences,
-    read_annotations,
-    read_summaries,
 )
 
 WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
@@ -34,7 +33,7 @@ def written(folder: Path, content: object) -> str:
 
 
 def read(folder: Path, content: object) -> Annotations:
-    return read_annotations(written(folder, content))
+    return Annotations.read(written(folder, content))
 
 
 def said(folder: Path, fields: dict[str, Any]) -> ConfusionVerdict | None:
@@ -114,13 +113,13 @@ def test_marks_are_read_with_their_summaries(tmp_path: Path) -> None:
     pair = {"span_a": "Tom", "span_b": "sleeps", "shared_questions": "Who?", "shared_labels": ["entity omission"]}
     content = {"a": {"summary": "Tom sleeps.", "singles": [{"span": " Tom "}], "relations": [pair]}, "b": None}
     path = written(tmp_path, content)
-    actual = read_annotations(path)
+    actual = Annotations.read(path)
     assert (actual.marked, actual.every, actual.entries["b"]) == (True, False, None)
     assert actual.entries["a"] == (
         AnnotatedSentence("Tom", ConfusionVerdict(confusing=True)),
         AnnotatedSentence("Tom", ConfusionVerdict(True, ("entity omission",), questions=("Who?",)), "sleeps"),
     )
-    assert read_summaries(path).texts == {"a": "Tom sleeps.", "b": ""}
+    assert Summaries.read(path).texts == {"a": "Tom sleeps.", "b": ""}
 
 
 @pytest.mark.parametrize(
@@ -161,15 +160,15 @@ def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, mes
 )
 def test_other_files_than_summaries_are_refused(tmp_path: Path, content: object, message: str) -> None:
     with pytest.raises(UsageError) as error:
-        read_summaries(written(tmp_path, content))
+        Summaries.read(written(tmp_path, content))
     assert message in str(error.value)
     with pytest.raises(UsageError, match="cannot be read: No such file"):
-        read_summaries(str(tmp_path / "no.json"))
+        Summaries.read(str(tmp_path / "no.json"))
 
 
 def test_summaries_are_read_as_documents_are(tmp_path: Path) -> None:
     content = {"7": "One.\r\nTwo.", "": None, "a b\u2028c": "\x1b[2Jhidden\x00", "x": " "}
-    assert read_summaries(written(tmp_path, content)).texts == {
+    assert Summaries.read(written(tmp_path, content)).texts == {
         "7": "One.\nTwo.",
         "": "",
         "a b\u2028c": "hidden ",

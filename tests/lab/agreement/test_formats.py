@@ -13,7 +13,7 @@ import pytest
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.formats import FORMATS, find_format
-from redraft.lab.agreement.people import Dataset, human_field, sample_items
+from redraft.lab.agreement.people import Dataset
 
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[3].parent / "shared" / "data"))
 ARTICLE = "The ship left the harbour on Monday. Nobody saw it again."
@@ -99,16 +99,16 @@ def test_summeval_in_both_layouts(tmp_path: Path) -> None:
     assert [(item.system, item.source) for item in read.items] == [("M1", ARTICLE), ("M2", ARTICLE)]
     assert read.items[1].votes == [[1.0, 2.0]]
     assert [place for place, _ in read.troubles] == ["line 3"]
-    assert [human_field(read, metric, None) for metric in ("consistency", "coverage", "booookscore")] == [
+    assert [read.field(metric, None) for metric in ("consistency", "coverage", "booookscore")] == [
         "consistency",
         "relevance",
         "coherence",
     ]
-    assert human_field(read, "consistency", "fluency") == "fluency"
+    assert read.field("consistency", "fluency") == "fluency"
     with pytest.raises(UsageError, match="which of these position measures"):
-        human_field(read, "position", None)
+        read.field("position", None)
     with pytest.raises(UsageError, match="not asked about 'style'"):
-        human_field(read, "consistency", "style")
+        read.field("consistency", "style")
 
 
 def test_a_document_that_is_nowhere_is_reported(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_realsumm_has_a_line_for_each_document(tmp_path: Path) -> None:
     read = FORMATS["realsumm"].read(lines(tmp_path, [{"id": "d", "document": ARTICLE, "summaries": summaries}]))
     assert figures(read) == [{"recall": 0.25}, {"recall": 1.0}]
     assert [(item.system, item.document) for item in read.items] == [("a", "d"), ("b", "d")]
-    assert human_field(read, "keyfact_recall", None) == "recall"
+    assert read.field("keyfact_recall", None) == "recall"
 
 
 def test_summedits_in_both_layouts(tmp_path: Path) -> None:
@@ -186,17 +186,17 @@ def test_own_annotations_of_summaries_sentences_and_claims(tmp_path: Path) -> No
     assert len({item.document for item in read.items}) == 1
     assert [place for place, _ in read.troubles] == ["line 4", "line 5"]
     assert read.fields == {"relevance": 0.0, "label": 1.0}
-    assert human_field(read, "coverage", "relevance") == "relevance"
+    assert read.field("coverage", "relevance") == "relevance"
 
 
 def test_some_items_are_those_of_some_documents(tmp_path: Path) -> None:
     entries = [{"text": f"{ARTICLE} {n % 10}", "summary": f"Summary {n}.", "label": 1} for n in range(40)]
     read = FORMATS["jsonl"].read(lines(tmp_path, entries))
-    sample = sample_items(read, 10)
+    sample = read.sample(10)
     assert len(sample.items) == 10
     assert len({item.document for item in sample.items}) == 3
-    assert sample_items(read, 10) == sample
-    assert sample_items(read, 40) is read
+    assert read.sample(10) == sample
+    assert read.sample(40) is read
 
 
 REAL: list[tuple[str, str, str | None, int, int, str, float]] = [
@@ -244,7 +244,7 @@ def test_arxiv_and_govreport_are_in_one_file(tmp_path: Path) -> None:
     assert [item.source for item in reports.items] == [ARTICLE]
     assert figures(reports) == [{"consistency": 0.75, "relevance": 0.5}]
     assert [message for _, message in reports.troubles] == ["it has no annotations"]
-    assert (human_field(arxiv, "consistency", None), human_field(arxiv, "coverage", None)) == (
+    assert (arxiv.field("consistency", None), arxiv.field("coverage", None)) == (
         "consistency",
         "relevance",
     )
@@ -261,7 +261,7 @@ def test_tldr_has_the_mean_of_its_raters(tmp_path: Path) -> None:
         {"coverage": 1, "coherence": 7, "overall": 5},
     ]
     assert read.items[0].votes == [[7, 4], [4, 5], [7, 7], [5, 5]]
-    assert (human_field(read, "consistency", None), human_field(read, "coverage", None)) == ("accuracy", "coverage")
+    assert (read.field("consistency", None), read.field("coverage", None)) == ("accuracy", "coverage")
 
 
 def test_patents_have_columns_by_system_and_rating(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheet_reports import runs_of_experiment
 from redraft.lab.experiments.chunk_size import MarkedChunk
-from redraft.lab.experiments.hamlet import HamletItem, HamletScore
 from tests.chatserver import ChatRequest, ChatServer
 from tests.cli.local_command import LocalCommand
 from tests.judges import PerfectModel, ScriptedReply, Sheet, island, keepers_in, read_sheet, summary_of
 from tests.lab.experiments.grids import refined
+from tests.lab.experiments.made import item
 from tests.lab.experiments.world import answer as model_answer
 from tests.lab.sheets import fill, tables
 
@@ -54,11 +54,11 @@ def test_runs_are_read_from_an_experiments_items(tmp_path: Path) -> None:
         (tmp_path / "items.json").write_text(json.dumps([record_json(item) for item in items]), "utf-8")
         return runs_of_experiment(str(tmp_path), what, every=every)
 
-    recall = HamletScore("scored", 0.5, {"all": (1, 2)})
-    item = HamletItem("d", "D", 0, 0.1, "narrative", "Who?", "m", recall=recall)
     items = [
         replace(
-            item, document=document, runs={"drafting": f"draft{n}", "judging": f"first{n}", "judging by b": f"other{n}"}
+            item("m"),
+            document=document,
+            runs={"drafting": f"draft{n}", "judging": f"first{n}", "judging by b": f"other{n}"},
         )
         for n, document in enumerate(("d", "d", "e"))
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from redraft.domain import Perspective
+from redraft.domain import Evidence, KeyFact, Perspective, Span, Tree
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.experiments.frames import as_table
 from redraft.lab.experiments.hamlet import HamletItem, HamletScore, Pooled
@@ -33,7 +33,9 @@ def faithful(every: Pair, errors: Mapping[str, int] | None = None, unjudged: int
 
 def item(model: str = "a", position: float = 0.1, perspective: Perspective = "analytical", **came: Any) -> HamletItem:
     """An item of which came what is given."""
-    return HamletItem("d", "A Book", int(position * 10), position, perspective, "Why?", model, **came)
+    fact = KeyFact(1, "root", None, "A fact.", Evidence(""))
+    tree = Tree(int(position * 10), perspective, Span(0, 1), position, (fact,), "Why?")
+    return HamletItem("d", "A Book", tree, model, **came)
 
 
 def rows(table: Any, *names: str, **criteria: Any) -> list[tuple[Any, ...]]:

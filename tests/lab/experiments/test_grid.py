@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 from redraft.lab.experiments.experiment import Outcome
 from redraft.lab.experiments.grid import GridDesign, contestants
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.orders import NamedModel
+from redraft.lab.experiments.orders import GridOrder, NamedModel
 from redraft.lab.experiments.published import result_files
 from redraft.lab.experiments.sources import read_existing_summaries
 from redraft.llm.budget import PriceTable
@@ -87,9 +87,8 @@ def designed(url: str, **changes: Any) -> GridDesign:
         for name in ("fair", "first")
     )
     judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
-    grid_design = GridDesign(
-        contestants=contestants(models, ("direct",), (2048,), (80,)), judges=seats, judging=judging, prefer=True
-    )
+    systems = contestants(models, GridOrder(strategies=("direct",), word_limits=(80,)))
+    grid_design = GridDesign(contestants=systems, judges=seats, judging=judging, prefer=True)
     return grid_design.model_copy(update=changes)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Store
+from redraft import JudgeConfig, Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event
 from redraft.lab.experiments.experiment import Outcome
@@ -37,20 +37,20 @@ async def test_every_model_answers_every_query(tmp_path: Path, server: ChatServe
     assert outcome.complete
     (subject,) = outcome.cells
     assert subject.keyfacts is not None
-    answered = {(item.query, item.model) for item in outcome.items}
+    answered = {(item.tree.query, item.model) for item in outcome.items}
     assert answered == {(tree.query, model) for tree in subject.keyfacts.trees for model in (ALL_KNOWING, HALF_KNOWING)}
     assert len(outcome.items) == len(answered) == 8
     facts = {tree.query: [fact.text for fact in tree.kept] for tree in subject.keyfacts.trees}
     for item in outcome.items:
-        numbers = asked_about(f"are the keepers {item.query.split('keepers ')[1]}")
+        numbers = asked_about(f"are the keepers {item.tree.query.split('keepers ')[1]}")
         assert item.recall
         assert item.faithfulness
-        assert item.recall.levels["all"][1] == len(facts[item.query]), "its own tree and no other"
+        assert item.recall.levels["all"][1] == len(facts[item.tree.query]), "its own tree and no other"
         if item.model == ALL_KNOWING:
             assert (item.recall.score, item.faithfulness.score) == (1.0, 1.0)
         else:
             rightly = numbers[2::2]
-            stated = [fact for fact in facts[item.query] if set(keepers_in(fact)) <= set(rightly)]
+            stated = [fact for fact in facts[item.tree.query] if set(keepers_in(fact)) <= set(rightly)]
             assert item.recall.levels["all"][0] == len(stated)
             assert item.faithfulness.levels["all"] == (len(rightly), len(rightly) + 1)
             assert item.faithfulness.levels["none"] == (0, 1), "the wrong one carries no key fact"
@@ -171,7 +171,7 @@ async def test_imported_key_facts_are_not_rebuilt(tmp_path: Path, server: ChatSe
 async def test_bad_designs_are_refused_before_payment(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="there is no model 'nobody'"):
-        await lab.run(validator="nobody")
+        await lab.run(judging=JudgeConfig(validator="nobody"))
     with pytest.raises(PlanError, match="more than the window"):
         await lab.run(writers=lab.seats(ALL_KNOWING, window=1500))
     assert server.seen == []

@@ -17,7 +17,7 @@ from redraft.events import ignore_event
 from redraft.lab.experiments.context import place_sentences
 from redraft.lab.experiments.context_frames import SummarySentencePlaces, density_frame, share_frame, step_frame
 from redraft.lab.experiments.qa import NO_ANSWER, similarity_frame
-from redraft.lab.experiments.questioner import TypedQuestionBuilder, embedding_similarity, term_similarity
+from redraft.lab.experiments.questioner import SentenceSimilarity, TypedQuestionBuilder
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
@@ -43,7 +43,7 @@ def test_sentences_come_from_similar_paragraphs_read() -> None:
         SummarySentencePlaces(n, sentence, "", place)
         for n, (sentence, place) in enumerate(zip(sentences, places, strict=True), 1)
     )
-    likeness = term_similarity(text)
+    likeness = SentenceSimilarity.by_terms(text)
     last, second, nowhere = place_sentences(placed, text, likeness)
     assert "Dora" in text[slice(*last.places[0][0])]
     assert "Bruno" in text[slice(*second.places[0][0])]
@@ -185,7 +185,7 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
 
 
 def test_words_weigh_by_their_rarity() -> None:
-    likeness = term_similarity("Ann slept. Ben slept. Cleo came.")
+    likeness = SentenceSimilarity.by_terms("Ann slept. Ben slept. Cleo came.")
     # Three sentences: "slept" is in two of them, "Ann" in one; "Dora" is in none, and as rare as any that is.
     slept, ann, dora = (log(3 / count) for count in (2, 1, 1))
     actual = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
@@ -204,6 +204,6 @@ def test_meanings_use_the_encoder_and_its_threshold() -> None:
             rows = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (0.6, 0.8), "south": (0.0, -1.0)}
             return np.array([rows[text] for text in texts], dtype=np.float32)
 
-    likeness = embedding_similarity(Four())
+    likeness = SentenceSimilarity.by_embeddings(Four())
     assert likeness.between(["north"], ["north", "east", "north-east", "south"])[0] == pytest.approx([1, 0, 0.8, 0])
     assert (likeness.name, likeness.threshold) == ("cosine of four", 0.7)
