@@ -355,10 +355,11 @@ def agreement(by_judge: Sequence[Mapping[int, str]]) -> float | None:
     return fmean(equal) if equal else None
 
 
-def weighted_mean(values: Mapping[int, float], weights: Sequence[int] = ()) -> float | None:
-    """Return the mean of items by number, each counted as often as it weighs, or once without weights; None for no
-    items."""
-    return fmean(values.values(), [weights[n] for n in values] if weights else None) if values else None
+def weighted_mean(items: Mapping[int, Vote[Any] | ItemVotes[Any]], weights: Sequence[int] = ()) -> float | None:
+    """Return the mean value of items by number, each counted as often as it weighs, or once without weights; None for
+    no items."""
+    values = [item.value for item in items.values()]
+    return fmean(values, [weights[n] for n in items] if weights else None) if values else None
 
 
 async def panel_votes(
@@ -393,7 +394,7 @@ def mean_evaluation(
     """Return the evaluation whose score is the mean of the items' values, weighted if there are weights; failed if no
     item has a verdict. `unasked` items were never put to the judges."""
     items, figures = panel.items, dict(details or {})
-    score = weighted_mean({n: item.value for n, item in items.items()}, weights)
+    score = weighted_mean(items, weights)
     trouble = first_error(votes for _, votes in panel.judges)
     figures |= {"trouble": trouble} if trouble else {}
     figures |= {WEIGHED: sum(weights[n] for n in items)} if weights else {}
@@ -404,7 +405,7 @@ def mean_evaluation(
         return replace(failed, details=figures)
     if len(panel.judges) > 1:
         votes_by = [votes.verdicts for _, votes in panel.judges]
-        means = [weighted_mean({n: vote.value for n, vote in votes.items()}, weights) for votes in votes_by]
+        means = [weighted_mean(votes, weights) for votes in votes_by]
         figures["judges"] = [
             {"judge": judge, "score": mean, "judged": len(votes.verdicts)}
             for (judge, votes), mean in zip(panel.judges, means, strict=True)

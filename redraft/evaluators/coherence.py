@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.judge import USUAL, Attempt, Entries, EntryBudget, ItemResults, Judge, ask_all, gather_all
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Document, Evaluation, Finding, Outcome, Span, Task, content_id
@@ -116,15 +116,15 @@ class Booookscore(ConfiguredMetric):
         objections = [panel.answers(n, CONFUSING) for n in range(len(statements))]
         # The objections of all judges to each sentence.
         questions = [list(dict.fromkeys(text for entry in by for text in entry.questions)) for by in objections]
-        types: list[list[str]] = [
-            list(dict.fromkeys(kind for entry in by for kind in entry.types)) for by in objections
-        ]
+        types = [list[str](dict.fromkeys(kind for entry in by for kind in entry.types)) for by in objections]
         counts: dict[str, int] = dict.fromkeys(schemas.ERROR_TYPES, 0)
         for by, kinds in zip(objections, types, strict=True):
             counts |= {kind: counts.get(kind, 0) + 1 for kind in (kinds or [UNTYPED]) if by}
         # Those that most judges object to first, then in order; the document is searched, so in a thread.
-        disputed = [(statements[n], types[n], questions[n], panel.items[n].said_by) for n in panel.disputed_items()]
-        findings = await asyncio.to_thread(lambda: [_confusion_finding(*dispute, case.reader) for dispute in disputed])
+        said_by = {n: panel.items[n].said_by for n in panel.disputed_items()}
+        findings = await asyncio.to_thread(
+            lambda: [_confusion_finding(case, statements[n], types[n], questions[n], by) for n, by in said_by.items()]
+        )
         evaluation = mean_evaluation(
             self,
             panel,
@@ -153,17 +153,13 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 
 def _confusion_finding(
-    statement: Statement,
-    types: Sequence[str],
-    questions: Sequence[str],
-    said_by: tuple[int, int] | None,
-    reader: EvidenceReader,
+    case: Case, statement: Statement, types: list[str], questions: list[str], said_by: tuple[int, int] | None
 ) -> Finding:
     """Return the finding on a sentence, with the task and the instruction of each of its types, and the passage that
     may answer the reader's questions."""
     chosen = [what for kind, what in WHAT_TO_DO.items() if kind in types]
     chosen = chosen or [_UNCLEAR if questions else _UNNAMED]
-    task, question = chosen[0][0], " ".join(questions)
+    reader, task, question = case.reader, chosen[0][0], " ".join(questions)
 
     def passages() -> Iterator[Span]:
         """Yield where the answer may stand. Who a person is stands where the document first names them, or else where

@@ -239,13 +239,13 @@ def shares(
     items: Mapping[int, ItemVotes[Any]], groups: Sequence[str], weights: Sequence[int] = ()
 ) -> dict[str, dict[str, float | int | None]]:
     """Return the mean value of the questions per group, weighted if there are weights, and how many were judged."""
-    values: dict[str, dict[int, float]] = defaultdict(dict)
+    by_group: dict[str, dict[int, ItemVotes[Any]]] = defaultdict(dict)
     for n, group in sorted(enumerate(groups), key=lambda item: item[1]):
         if n in items:
-            values[group][n] = items[n].value
+            by_group[group][n] = items[n]
     return {
-        group: {"score": weighted_mean(group_values, weights), "judged": len(group_values)}
-        for group, group_values in values.items()
+        group: {"score": weighted_mean(of_group, weights), "judged": len(of_group)}
+        for group, of_group in by_group.items()
     }
 
 

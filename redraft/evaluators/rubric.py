@@ -158,9 +158,7 @@ class Rubric(Evaluator):
                 return reply, [(0, reply.value if NO_LEVEL <= reply.value.level <= highest else None)]
 
             items = [[content_id(texts[0]), case.query]]
-            results = await judge.verdicts(
-                prompt, RubricVerdict, items, lambda numbers: ask_all([[n] for n in numbers], ask)
-            )
+            results = await judge.verdicts(prompt, RubricVerdict, items, lambda due: ask_all([[n] for n in due], ask))
             decided = results.decided(lambda verdict: verdict.level != NO_LEVEL)
             return votes_of(decided, lambda verdict: (str(verdict.level), (verdict.level - 1) / (highest - 1)))
 
