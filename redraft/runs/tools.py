@@ -20,7 +20,7 @@ from redraft.graphs.evaluation import metric, metric_verdict
 from redraft.graphs.job import Job
 from redraft.graphs.policy import findings_in, metric_scores
 from redraft.graphs.refinement import confirm, revise, settle
-from redraft.graphs.state import State, Update, new_refinement
+from redraft.graphs.state import MetricVerdict, State, Update, new_refinement
 from redraft.report.history.results import document_read, read_result
 from redraft.runs.session import Session, runner_of
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
@@ -104,9 +104,8 @@ FoundPassages = create_model("FoundPassages", run=str, passages=list[FoundPassag
 """The passages found, nearest first."""
 Findings = create_model("Findings", run=str, findings=list[Finding], more=(int, 0))
 """The findings on the draft; `more` are not listed."""
-_SHORT: dict[str, Any] = {"outcome": str, "score": float | None, "judged": int, "unjudged": int}
 MetricReport = create_model(
-    "MetricReport", run=str, metric=str, reason=str, offline_check=bool, **_SHORT, findings=dict[str, int]
+    "MetricReport", run=str, metric=str, reason=str, offline_check=bool, **get_type_hints(MetricVerdict)
 )
 """One metric's evaluation of the draft, in short, and whether the built-in model judged its own summary."""
 
