@@ -316,16 +316,22 @@ def metric_line(evaluation: Evaluation, *, offline_checked: bool = False) -> str
         failed = evaluation.outcome == "failed" and not got_no_reply(evaluation)
         state = "has no score" if failed else spaced(evaluation.outcome)
         return f"{spaced(evaluation.metric)} {state}: {line(evaluation.reason, 300)}"
+    counts = [*items_judged(evaluation), count(len(evaluation.findings), "finding")]
+    note = f" ({OFFLINE_CHECK})" if offline_checked else ""
+    return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {', '.join(counts)}"
+
+
+def items_judged(evaluation: Evaluation) -> Iterator[str]:
+    """Yield how many items were judged, and how many have no verdict, such as `3 questions judged`."""
     questions: Any = evaluation.details.get("questions")
     # The built-in model looks for key sentences in place of answers.
     is_of_sentences = bool(questions) and bool(sentence_in(str(questions[0].get("question"))))
     metric = metric_named(evaluation.metric)
     what = KEY_SENTENCE if is_of_sentences else metric.item if metric else "item"
-    counts = [] if WITHOUT_JUDGE in evaluation.details else [f"{count(evaluation.judged, what)} judged"]
-    counts += [f"{evaluation.unjudged:,} without a verdict"] if evaluation.unjudged else []
-    counts.append(count(len(evaluation.findings), "finding"))
-    note = f" ({OFFLINE_CHECK})" if offline_checked else ""
-    return f"{spaced(evaluation.metric)} {score(evaluation.score)}{note}: {', '.join(counts)}"
+    if WITHOUT_JUDGE not in evaluation.details:
+        yield f"{count(evaluation.judged, what)} judged"
+    if evaluation.unjudged:
+        yield f"{evaluation.unjudged:,} without a verdict"
 
 
 def finding_item(

@@ -28,7 +28,7 @@ from redraft.report.dossier.contents import CallDetails, CallEntry, Dossier, Jud
 from redraft.report.history.judges import judged_by, query_in_words
 from redraft.report.history.lineage import DRIFTS, TracedSentence, origin_note
 from redraft.report.history.results import RequestOutcome, count_unmet
-from redraft.report.markdown.evaluation import glance
+from redraft.report.markdown.evaluation import glance, items_judged
 from redraft.report.markdown.records import stage
 from redraft.report.markdown.trace import revisions, usage
 from redraft.report.outputs.formats import templates
@@ -113,7 +113,7 @@ _FUNCTIONS: tuple[Callable[..., object], ...] = (
     *(prompts_of, by_name, spaced),
     *(bare_quote, one_line, shortened, capitalized, clean, scrubbed, coded, on_pages),
     *(score, cell, setting, dollars, duration, lasting),
-    *(claim_in, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
+    *(claim_in, items_judged, withdrawn, origin_note, in_language, chunks_left_out, query_in_words),
 )
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 FILTERS |= {"many": count, "place": place_in, "percent": percent_of, "address": partial(quote, safe="")}
