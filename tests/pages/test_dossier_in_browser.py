@@ -135,6 +135,7 @@ def test_scores_lead_to_prompts_and_replies(page: Any, exported: Exported, tmp_p
     with Store(exported.database) as store:
         dossier = read_dossier(store, exported.run, texts=True)
     opened(page, saved(dossier, tmp_path, "with.html"))
+    assert "key sentences judged" in page.locator(".scorecard").first.inner_text()
     page.locator(".scorecard [data-calls-of]").first.click()
     page.wait_for_selector(".call-texts pre")
     number = int(page.locator(".open-call").first.inner_text())
